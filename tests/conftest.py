@@ -67,12 +67,15 @@ def has_case(mark: pytest.Mark, item: pytest.Item) -> bool:
     return bool(cases(**{name: parameters[name] for name in inspect.signature(cases).parameters}))
 
 
-def order_of(item: pytest.Item) -> tuple[bool, Path, int]:
-    """Long tests begin first, so that no worker waits for one of them at the end. The cases of a file are
-    shuffled: neighbours need the same modules, which two workers would build at the same time.
+def order_of(item: pytest.Item) -> tuple[int, Path, int]:
+    """Long tests begin first, so that no worker waits for one of them at the end, then groups. All others are
+    shuffled: neighbours in a file need the same modules, which two workers would build at the same time.
     """
-    stays = not hasattr(item, "callspec") or item.get_closest_marker("xdist_group")
-    return not item.get_closest_marker("long"), item.path, 0 if stays else crc32(item.nodeid.encode())
+    if item.get_closest_marker("long"):
+        return 0, item.path, 0
+    if item.get_closest_marker("xdist_group"):
+        return 1, item.path, 0
+    return 2, Path(), crc32(item.nodeid.encode())
 
 
 @pytest.hookimpl(trylast=True)  # after -k and -m: the library plans the cases of what is left

@@ -65,7 +65,7 @@ ANSWERS = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def null_calls() -> list[list[Any]]:
     script = Path(__file__).with_name("support_null_calls.py")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)

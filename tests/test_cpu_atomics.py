@@ -92,7 +92,7 @@ kernel void {operation}(global {scalar} *memory, global {scalar} *value, global 
 }}"""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def driver() -> Driver:
     return Driver()
 
@@ -198,7 +198,7 @@ GROUPS, SIZE = 50, 48
 ALL = GROUPS * SIZE
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def opencl_2(driver: Driver) -> Module:
     return driver.module(compile_opencl(OPENCL_2))
 

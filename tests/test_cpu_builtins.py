@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 SUB_GROUPS = 3
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def driver() -> Driver:
     return Driver()
 

@@ -147,7 +147,7 @@ def test_names_for_programs_that_are_compiled_again(tmp_path: Path) -> None:
     assert missing == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("dropin") / "program"
     command = ["g++", "-std=c++17", "-O1", f"-I{INCLUDE}", str(PROGRAM), "-o", str(path)]

@@ -17,7 +17,7 @@ EXAMPLES = ROOT / "examples"
 PROMPT, TOKENS = [1, 2, 3, 4], 24
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def decoder() -> ModuleType:
     spec = importlib.util.spec_from_file_location("decoder_example", EXAMPLES / "decoder.py")
     assert spec

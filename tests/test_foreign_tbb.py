@@ -25,19 +25,19 @@ SYMBOLS = (
 FOREIGN = "#include <stdlib.h>\n" + "".join(f"void {name}(void) {{ abort(); }}\n" for name in SYMBOLS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("foreign_tbb")
     yield folder
     shutil.rmtree(folder)  # the copies take 105 MB each
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def program(folder: Path) -> Path:
     return compile_program(folder)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def foreign(folder: Path) -> Path:
     return compile_library(FOREIGN, folder / "libtbb.so.12", "libtbb.so.12")
 

@@ -16,7 +16,7 @@ from support_gguf import float_rows, random_blocks
 RNG = np.random.default_rng(0)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with fields of every type and tensors of three types."""
     path = tmp_path_factory.mktemp("gguf") / "small.gguf"

@@ -20,7 +20,7 @@ RNG = np.random.default_rng(5)
 X = RNG.standard_normal((M, K), dtype=np.float32)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def file(tmp_path_factory: pytest.TempPathFactory) -> zemm.gguf.File:
     """A tensor [K, N] of every type, and experts [2, K, N]."""
     tensors = {

@@ -205,7 +205,11 @@ def forced(row: str) -> str:
     return next(name for name in ROWS if name.endswith(row)) if row else ""
 
 
-@pytest.mark.parametrize("dst_dt", ["f32", "f16", "bf16"])
+# In groups, because all algorithms need the same modules, which two workers would build at the same time.
+@pytest.mark.parametrize(
+    "dst_dt",
+    [pytest.param(dt, marks=pytest.mark.xdist_group(f"eltwise_{dt}")) for dt in ("f32", "f16", "bf16")],
+)
 @pytest.mark.parametrize(("alg", "alpha", "beta"), ELTWISE)
 def test_eltwise(
     engine: zemm.Engine,
@@ -256,6 +260,7 @@ def test_signs_of_zeros(engine: zemm.Engine, stream: zemm.Stream, alg: str) -> N
         np.testing.assert_array_equal(np.signbit(dst[numbers]), np.signbit(expected[numbers]))
 
 
+@pytest.mark.xdist_group("binary")
 @pytest.mark.parametrize(
     "alg", ["add", "sub", "mul", "div", "max", "min", "ge", "gt", "le", "lt", "eq", "ne"]
 )

@@ -20,7 +20,7 @@ W32 = np.ones((4, 2), np.float32)
 S8 = np.ones((2, 4), np.int8)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def have(engine: zemm.Engine) -> SimpleNamespace:
     """One object of each class."""
     mds = [zemm.MemoryDesc(dims, "f32") for dims in ((2, 4), (4, 2), (2, 2))]

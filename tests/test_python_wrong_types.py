@@ -277,7 +277,7 @@ def test_every_callable_is_tried() -> None:
         assert given_ == parameters, name
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def objects() -> Objects:
     return Objects()
 

@@ -34,14 +34,14 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sycl") / "kernels.spv"
     path.write_bytes(compile_opencl(SOURCE))
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     settings = {"ZE_ENABLE_ALT_DRIVERS": str(DRIVER), "ONEAPI_DEVICE_SELECTOR": "level_zero:*"}
     if not system_loader_is_new_enough():

@@ -31,7 +31,7 @@ def run(folder: Path, *command: str, code: int = 0, **variables: str) -> subproc
     return done
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def warmed(engine: zemm.Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache that the command of docs/install.md has filled, from a file with a case that is refused."""
     folder = tmp_path_factory.mktemp("warm")
