@@ -186,8 +186,8 @@ def test_copy_of_src(
         p = replace(problem, wei_dims=(*problem.wei_dims[:-1], n))
         names = [module.kernel for module in make_pd(engine, p).modules()]
         assert ("widen_src" in names) == (converts or (copied and n == columns))
-        if n <= 8192:
-            run(engine, stream, p)
+    if columns <= 8192:
+        run(engine, stream, p)
 
 
 if __name__ == "__main__":

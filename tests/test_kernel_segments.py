@@ -39,13 +39,13 @@ def problem(
 PROBLEMS = {
     "whole": problem(120, 64, 1024, 128),
     "two_blocks": problem(121, 128, 1536, 128),
-    "last_block_short": problem(64, 65, 1152, 128, dst_dt="f32"),
+    "last_block_short": problem(64, 65, 1152, 128),
     "short_groups": problem(49, 96, 480, 32, wei_dt="u4", zp="u4"),
     "long_groups": problem(50, 64, 2048, 1024, wei_dt="s8"),
     "quads": problem(53, 100, 180, 12, dst_dt="f32", zp="s32"),
     "u8_src": problem(55, 64, 768, 256, wei_dt="s4", src_dt="u8", zp=None, scale_dt="f32"),
     "bf16_scales": problem(1, 64, 8192, 128, dst_dt="bf16", zp=None, scale_dt="bf16"),
-    "seven_rows": problem(7, 192, 640, 64, dst_dt="f32"),
+    "seven_rows": problem(7, 192, 640, 64),
 }
 
 

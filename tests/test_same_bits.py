@@ -9,7 +9,6 @@ of groups. Matmuls that are not split along K do that in every mode.
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -98,10 +97,9 @@ for problem in problems:
 """
 
 
-def digests(folder: Path, cores: str = "all_cores", **variables: str) -> list[str]:
+def digests(cores: str = "all_cores", **variables: str) -> list[str]:
     command = [sys.executable, "-c", SCRIPT, cores]
-    env = os.environ | {"ZEMM_CACHE_DIR": str(folder)} | variables
-    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     lines = run.stdout.split()
     assert len(lines) == 9
@@ -109,24 +107,19 @@ def digests(folder: Path, cores: str = "all_cores", **variables: str) -> list[st
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("same_bits") / "cache"
-
-
-@pytest.fixture(scope="module")
-def first(folder: Path) -> list[str]:
-    return digests(folder)
+def first() -> list[str]:
+    return digests()
 
 
 @pytest.mark.full
-def test_modules_from_disk(folder: Path, first: list[str]) -> None:
-    assert digests(folder) == first
+def test_modules_from_disk(first: list[str]) -> None:
+    assert digests() == first
 
 
 @pytest.mark.full
-def test_modules_built_again(folder: Path, first: list[str]) -> None:
-    assert digests(folder, ZEMM_CACHE="0") == first
+def test_modules_built_again(first: list[str]) -> None:
+    assert digests(ZEMM_CACHE="0") == first
 
 
-def test_one_core(folder: Path, first: list[str]) -> None:
-    assert digests(folder, "one_core") == first
+def test_one_core(first: list[str]) -> None:
+    assert digests("one_core") == first
