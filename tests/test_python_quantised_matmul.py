@@ -86,6 +86,7 @@ def test_groups(engine: zemm.Engine, group: int, dtype: str, bits: int) -> None:
         check(engine, Activations((5,), group, dtype), Weights((), bits, weights_group))
 
 
+@pytest.mark.quick(cases=lambda dtype, bits: (dtype, bits) in (("s8", 8), ("u8", 4)))
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize(
