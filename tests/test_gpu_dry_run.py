@@ -99,6 +99,7 @@ def kernels_for_gpus() -> list[str]:
 
 
 @pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("device", DEVICES)
 def test_matmuls(device: str, tmp_path: Path) -> None:
     answer = worker(DEVICES[device], tmp_path, "cases")
@@ -112,7 +113,7 @@ def test_matmuls(device: str, tmp_path: Path) -> None:
     assert answer["times_after_reset"] == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def rows_on(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, str] | Exception]:
     """The output of a device about each row, and a line of JSON at the end. One process runs all
     rows of a device.
@@ -165,6 +166,7 @@ def test_row(device: str, row: str, rows_on: Callable[[str], dict[str, str] | Ex
 
 
 @pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("device", [*DEVICES, "tgllp"])
 def test_reorders(device: str, tmp_path: Path) -> None:
     settings = {**DEVICES, "tgllp": TIGER_LAKE}[device] | {"ZEMM_VERBOSE": "warn"}
