@@ -34,10 +34,12 @@ static void test_bad_arguments(zemm_engine_t engine) {
 
 /* Any CPU of the last decade keeps these bounds. A wrong unit or a loop that the compiler removed
  * breaks them. */
-static void test_cpu(zemm_engine_t engine, const char *features) {
+static void test_cpu(zemm_engine_t engine, const char *features, const char *mask) {
     double values[count] = {0};
     for (int i = 0; i < count; i++) {
         const char *feature = peaks[i].feature;
+        if (mask && (peaks[i].what == zemm_peak_copy || peaks[i].what == zemm_peak_read))
+            continue; /* memory has no features */
         const zemm_status_t status = zemm_engine_measure_peak(engine, peaks[i].what, &values[i]);
         if (feature && (!*feature || !has(features, feature))) {
             CHECK(status == zemm_unimplemented);
@@ -65,7 +67,7 @@ int main(void) {
     if (mask)
         CHECK(!has(features, mask));
     test_bad_arguments(engine);
-    test_cpu(engine, features);
+    test_cpu(engine, features, mask);
     CHECK(zemm_engine_destroy(engine) == zemm_success);
     return 0;
 }
