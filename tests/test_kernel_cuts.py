@@ -14,7 +14,7 @@ from support_decisions import needed
 from support_problem import Problem, zero_point
 from support_rows import BY_NAME, CPU_ROWS, constant_id, flag
 from support_run import make_pd, run
-from support_tiers import in_turns
+from support_tiers import in_turns, takes
 
 PACKED = "BA16a64b4a"
 
@@ -22,14 +22,6 @@ PACKED = "BA16a64b4a"
 def scratchpad(engine: zemm.Engine, problem: Problem) -> int:
     """Bytes that the chosen kernel needs between its launches."""
     return make_pd(engine, replace(problem, scratchpad="user")).query_md("scratchpad_md").size
-
-
-def takes(engine: zemm.Engine, problem: Problem) -> bool:
-    try:
-        make_pd(engine, problem)
-    except NotImplementedError:
-        return False
-    return True
 
 
 # ---- K in ranges
@@ -59,7 +51,7 @@ def test_k_in_ranges(
     """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     base, unit = SPLIT[name]
-    if not takes(engine, split_problem(row, name)):
+    if not takes(row, split_problem(row, name)):
         return  # test_kernel_tails checks the reasons
     for seed, (any_m, n, any_k) in enumerate(SHAPES):
         # Many tiles of few rows would leave no core without work, so that K is not split. Two tiles of AMX
@@ -157,7 +149,7 @@ def test_few_rows_along_k(
     """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     base = ALONG_K[name]
-    if not takes(engine, problem_along_k(row, name)):
+    if not takes(row, problem_along_k(row, name)):
         return
     ks = (192, 384, 1536) if base.wei_scale else (64, 192, 256, 320, 1024)
     for seed, k in enumerate(ks):
@@ -181,7 +173,7 @@ def test_few_rows_of_floats(
     """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     base = PLAIN_FLOATS[name]
-    if not takes(engine, base):
+    if not takes(row, base):
         return
     for seed, k in enumerate((5, 16, 63, 1024, 2059)):
         for m in (1, 2, 3, 5, 8, 9):
@@ -207,7 +199,7 @@ def test_tiles_abreast(
     monkeypatch.setenv("ZEMM_KERNEL", row)
     base = ABREAST[name]
     n = BY_NAME[row].tile_n * 4 * 4 * (os.cpu_count() or 1) + 18
-    if not takes(engine, replace(base, src_dims=(1, 64), wei_dims=(64, n))):
+    if not takes(row, replace(base, src_dims=(1, 64), wei_dims=(64, n))):
         return
     for seed, (m, k) in enumerate(((1, 64), (1, 96), (5, 64), (16, 32), (17, 32), (2, 2048))):
         problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)

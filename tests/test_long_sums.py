@@ -14,7 +14,7 @@ from support_decisions import needed
 from support_problem import Data, Problem, make_data, quant_dims
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, constant_id, flag, state
 from support_run import make_pd, run
-from support_tiers import in_turns, nothing
+from support_tiers import in_turns, nothing, takes
 from support_xe import tile_of
 
 PACKED = "BA16a64b4a"
@@ -62,17 +62,6 @@ def rows() -> list[str]:
     return CPU_ROWS + list(found.values())
 
 
-def takes(engine: zemm.Engine, problem: Problem) -> bool:
-    """Whether the row takes the problem. test_kernels.py checks the reasons of those that
-    do not.
-    """
-    try:
-        make_pd(engine, problem)
-    except NotImplementedError:
-        return False
-    return True
-
-
 IS_TURN = in_turns(rows()[::6], PROBLEMS, lambda row, name: PROBLEMS[name], covers=nothing)
 
 
@@ -90,7 +79,7 @@ def test_sums_beyond_s32(
         problem = replace(problem, scaled_at_once=32)
     data = extreme(problem, 0)
     assert np.abs(exact_sums(problem, data)).max() > 2**31
-    if not takes(engine, problem):
+    if not takes(row, problem):
         return
     run(engine, stream, problem, data)
     if row in CPU_ROWS:  # the other rows take long here
@@ -105,7 +94,7 @@ def test_bare_s32_wraps(
 ) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = BARE[name]
-    if not takes(engine, problem):
+    if not takes(row, problem):
         return
     assert run(engine, stream, problem, extreme(problem, 0)).exact
 
