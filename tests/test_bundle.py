@@ -163,7 +163,7 @@ def test_missing_library(tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.long
 def test_archive(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # xz's first preset takes a tenth of the time. Its file is a quarter larger.
+    # xz's first preset takes a fraction of the time. Its file is a quarter larger.
     monkeypatch.setattr(tarfile, "open", functools.partial(tarfile.open, preset=1))
     archive = bundle.make_archive(folder)
     assert archive.stat().st_size <= ARCHIVE_LIMIT
