@@ -111,30 +111,33 @@ void Submission::enqueue_step(const CommandPtr &command, const WaitList &waits) 
         return;
     }
     hand_over();
+    cl::Event event = nullptr;
     const cl::Int status =
         opencl().clEnqueueNativeKernel(queue_, &RunningStep::call, &pointer, sizeof pointer, 0, nullptr,
-                                       nullptr, waits.count(), waits.data(), nullptr);
+                                       nullptr, waits.count(), waits.data(), &event);
     if (status != cl::success) {
         step_running_.store(false);
         throw from_opencl(status);
     }
     argument.release();
-    start();
+    start(OpenClEvent(event));
 }
 
 /// Makes the queue itself tell other processes that the command before has finished.
 void Submission::enqueue_publication(const SignalPtr &signal) {
     auto publication = std::make_shared<FunctionCommand>([signal] { signal->status(); });
-    const cl::Int status = publication->enqueue(queue_, 0, nullptr, nullptr);
+    cl::Event event = nullptr;
+    const cl::Int status = publication->enqueue(queue_, 0, nullptr, &event);
     if (status != cl::success)
         throw from_opencl(status);
-    start();
+    start(OpenClEvent(event));
 }
 
-/// Makes the runtime begin what was enqueued.
-void Submission::start() {
+/// Makes the runtime begin what was enqueued. event: of that command.
+void Submission::start(OpenClEvent event) {
     busy_ = true;
     enqueued_++;
+    last_ = std::move(event);
     if (ForkGate::is_child())
         finish_in_child(queue_);
     else
@@ -162,13 +165,12 @@ bool Submission::try_enqueue(const CommandPtr &command) {
     if (command->signal)
         producer.emplace_back();
     cl::Event event = nullptr;
-    const cl::Int status =
-        command->enqueue(queue_, waits.count(), waits.data(), command->signal ? &event : nullptr);
+    const cl::Int status = command->enqueue(queue_, waits.count(), waits.data(), &event);
     if (status != cl::success)
         throw from_opencl(status);
-    start(); // before others learn of the event and wait for it in another queue
-    if (event) {
-        producer.front() = {OpenClEvent(event), queue_};
+    start(OpenClEvent(event)); // before others learn of the event and wait for it in another queue
+    if (command->signal) {
+        producer.front() = {last_, queue_};
         command->signal->add_producer(std::move(producer));
         if (command->signal->is_shared())
             enqueue_publication(command->signal);
@@ -274,7 +276,7 @@ ze_result_t Submission::wait(const Deadline &deadline) {
     std::lock_guard lock(mutex_);
     if (enqueued_ == seen) {
         busy_ = false;
-        marker_ = {};
+        last_ = {};
     }
     return error_;
 }
@@ -282,25 +284,19 @@ ze_result_t Submission::wait(const Deadline &deadline) {
 bool Submission::finish_queue(const Deadline &deadline) {
     if (ForkGate::is_child())
         return true; // what is enqueued has been run at once
-    if (deadline.forever()) {
-        opencl().clFinish(queue_);
-        take_over();
-        return true;
-    }
-    OpenClEvent marker;
+    OpenClEvent last;
     {
         std::lock_guard lock(mutex_);
-        if (!marker_ || marker_after_ != enqueued_) {
-            cl::Event event = nullptr;
-            if (opencl().clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &event) != cl::success)
-                throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-            marker_ = OpenClEvent(event);
-            marker_after_ = enqueued_;
-            opencl().clFlush(queue_);
-        }
-        marker = marker_;
+        last = last_;
     }
-    return wait_for(marker.get(), deadline) != ZE_RESULT_NOT_READY;
+    if (!last)
+        return true;
+    if (!deadline.forever())
+        return wait_for(last.get(), deadline) != ZE_RESULT_NOT_READY;
+    cl::Event event = last.get();
+    opencl().clWaitForEvents(1, &event); // an error is that of the command, which is over then, too
+    take_over();
+    return true;
 }
 
 uint64_t Submission::enqueued_count() {

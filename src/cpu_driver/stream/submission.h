@@ -65,7 +65,7 @@ private:
     ze_result_t enqueue_front(bool &can_go_on);
     ze_result_t advance();
     void go_on();
-    void start();
+    void start(OpenClEvent event);
     bool may_enqueue() const { return !closed_ && !step_running_ && pauses_ == 0; }
     bool is_drained() const { return !step_running_ && followers_.empty() && backlog_.empty(); }
 
@@ -76,8 +76,9 @@ private:
     int pauses_ = 0;
     bool busy_ = false; // enqueued since the last time that the queue was seen empty
     uint64_t enqueued_ = 0;
-    OpenClEvent marker_; // behind command marker_after_, for waits with a time limit
-    uint64_t marker_after_ = 0;
+    // Of the command that was enqueued last, which waits are for. clFinish() would enqueue a command of its
+    // own, which has to wake a thread once more.
+    OpenClEvent last_;
     ze_result_t error_ = ZE_RESULT_SUCCESS; // first error of a command of the backlog
 
     // A step runs without mutex_, because the runtime may run it inside the call that enqueues it.
