@@ -154,9 +154,26 @@ std::string argument_name(int arg) {
     }
 }
 
-std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
-                                  std::span<const zemm_exec_arg_t> passed) {
-    std::map<int, zemm_memory_t> bound;
+std::vector<memory_map::entry>::iterator memory_map::place_of(int arg) {
+    return std::ranges::find_if(entries_, [&](const entry &e) { return e.first >= arg; });
+}
+
+zemm_memory_t memory_map::find(int arg) const {
+    const auto found = std::ranges::find(entries_, arg, &entry::first);
+    return found == entries_.end() ? nullptr : found->second;
+}
+
+bool memory_map::add(int arg, zemm_memory_t memory) {
+    const auto place = place_of(arg);
+    if (place != entries_.end() && place->first == arg)
+        return false;
+    entries_.insert(place, {arg, memory});
+    return true;
+}
+
+memory_map bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
+                std::span<const zemm_exec_arg_t> passed) {
+    memory_map bound(passed.size());
     for (const auto &[arg, memory] : passed) {
         if (!memory)
             continue;
@@ -167,18 +184,18 @@ std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t e
                      argument_name(arg).c_str());
             continue; // skip arguments that the primitive does not have, as oneDNN does
         }
-        if (!bound.emplace(arg, memory).second)
+        if (!bound.add(arg, memory))
             fail(zemm_invalid_arguments, "%s is passed twice", argument_name(arg).c_str());
         check_memory(expected->second, arg, *memory, engine);
     }
     for (const auto &[arg, expected] : arguments) {
-        const auto found = bound.find(arg);
-        if (found == bound.end())
+        const zemm_memory *found = bound.find(arg);
+        if (!found)
             fail(zemm_invalid_arguments, "%s is missing", argument_name(arg).c_str());
-        const auto &parts = found->second->parts; // a host scalar has none
+        const auto &parts = found->parts; // a host scalar has none
         if (empty || (expected.is_on_host && parts.empty()))
             continue;
-        const memory_desc &md = found->second->md;
+        const memory_desc &md = found->md;
         bool has_data = !parts.empty();
         for (size_t i = 0; i < parts.size(); ++i)
             has_data = has_data && (parts[i].handle || (parts.size() > 1 && md_size(md, int(i)) == 0));
@@ -246,8 +263,7 @@ int64_t scalar_as_int(zemm_data_type_t dt, const void *scalar) {
 } // namespace
 
 const zemm_memory *bound_arguments::find(int arg) const {
-    const auto found = memories.find(arg);
-    return found == memories.end() ? nullptr : found->second;
+    return memories.find(arg);
 }
 
 void *bound_arguments::pointer(int arg) const {

@@ -7,6 +7,8 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/attr.hpp"
 #include "primitive/objects.hpp"
@@ -43,16 +45,39 @@ int num_of_inputs(const argument_map &arguments);
 // "ZEMM_ARG_WEIGHTS", "ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC", ...
 std::string argument_name(int arg);
 
+// The memories of an execution by ZEMM_ARG_..., in the order of these numbers.
+class memory_map {
+public:
+    using entry = std::pair<int, zemm_memory_t>;
+
+    memory_map() = default;
+    explicit memory_map(size_t most) { entries_.reserve(most); }
+
+    auto begin() const { return entries_.begin(); }
+    auto end() const { return entries_.end(); }
+    zemm_memory_t find(int arg) const; // nullptr if there is none
+    // The argument must be there.
+    zemm_memory_t at(int arg) const { return find(arg); }
+    void replace(int arg, zemm_memory_t memory) { place_of(arg)->second = memory; }
+    // Returns false, and changes nothing, if there is a memory of the argument.
+    bool add(int arg, zemm_memory_t memory);
+
+private:
+    std::vector<entry>::iterator place_of(int arg); // the first entry that is not before it
+
+    std::vector<entry> entries_; // few, and a vector is one allocation
+};
+
 // Returns the memory of each argument after checking what the caller passes. Throws
 // invalid_arguments if an argument is missing, passed twice, of another engine or descriptor, or
 // without data. An execution binds its arguments before it submits anything, so that a refused one
 // has no effect.
-std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
-                                  std::span<const zemm_exec_arg_t> passed);
+memory_map bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
+                std::span<const zemm_exec_arg_t> passed);
 
 // The memories of an execution, in the form that kernels need.
 struct bound_arguments {
-    const std::map<int, zemm_memory_t> &memories;
+    const memory_map &memories;
     const argument_map &arguments; // what the memories were checked against
 
     const zemm_memory *find(int arg) const;

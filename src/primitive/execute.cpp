@@ -21,8 +21,7 @@ class dense_parameters {
 public:
     // Prepares them, and submits nothing. Replaces the memories by dense ones. nullptr if there is nothing to
     // copy. memories: what bind() returns for the descriptor's arguments.
-    static std::shared_ptr<const dense_parameters> make(const zemm_primitive_desc &pd,
-                                                        std::map<int, zemm_memory_t> &memories);
+    static std::shared_ptr<const dense_parameters> make(const zemm_primitive_desc &pd, memory_map &memories);
 
     // Submits the copies to the dense memories, the first one after the events in waits.
     void submit(ze::stream &stream, std::span<const ze_event_handle_t> waits) const;
@@ -34,7 +33,7 @@ private:
              std::span<const ze_event_handle_t> waits) const;
 
     const argument_map *arguments_;
-    std::map<int, zemm_memory_t> callers_; // the memories that are copied
+    memory_map callers_; // the memories that are copied
     std::list<zemm_memory> dense_;
     std::shared_ptr<ze::buffer> buffer_; // holds the dense ones
     std::shared_ptr<const compiled_sequence> before_, after_;
@@ -63,7 +62,7 @@ bool needs_copy(const argument &expected, const memory_desc &md) {
 }
 
 std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primitive_desc &pd,
-                                                               std::map<int, zemm_memory_t> &memories) {
+                                                               memory_map &memories) {
     // bind() has checked that both have the same arguments.
     const auto is_ready = [](const auto &asked, const auto &bound) {
         return !needs_copy(asked.second, bound.second->md);
@@ -75,10 +74,10 @@ std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primit
     std::vector<size_t> places; // of the dense memories in the buffer
     sequence before, after;
     for (const auto &[arg, expected] : pd.arguments) {
-        zemm_memory_t &memory = memories.at(arg);
+        const zemm_memory_t memory = memories.at(arg);
         if (!needs_copy(expected, memory->md))
             continue;
-        made->callers_[arg] = memory;
+        made->callers_.add(arg, memory);
         zemm_memory &dense = made->dense_.emplace_back();
         dense.md = md_with_strides(memory->md.ndims, memory->md.dims, memory->md.data_type, nullptr);
         dense.engine = memory->engine;
@@ -95,7 +94,7 @@ std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primit
             before.add_last(
                 copy_launch(memory->md, dense.md, address_of(arg), in_scratchpad(at), *pd.engine->device));
         }
-        memory = &dense;
+        memories.replace(arg, &dense);
     }
     made->arguments_ = &pd.arguments;
     made->buffer_ = std::make_shared<ze::buffer>(pd.engine->device, dealt.size(), ze::usm::device);
@@ -128,7 +127,7 @@ void dense_parameters::submit_results(ze::stream &stream) const {
 
 } // namespace
 
-void keep_buffers(ze::stream &stream, const std::map<int, zemm_memory_t> &memories) {
+void keep_buffers(ze::stream &stream, const memory_map &memories) {
     for (const auto &[arg, memory] : memories)
         for (const zemm_memory::part &part : memory->parts)
             if (part.owned)

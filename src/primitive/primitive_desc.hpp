@@ -86,7 +86,7 @@ namespace zemm {
 
 // Keeps the library's buffers of memories until the stream's work has run, as the caller may destroy the
 // memories before that, or give them other handles.
-void keep_buffers(ze::stream &stream, const std::map<int, zemm_memory_t> &memories);
+void keep_buffers(ze::stream &stream, const memory_map &memories);
 
 // A primitive that knows all dimensions and strides. (Others: runtime.hpp.)
 class static_primitive : public zemm_primitive {
@@ -103,14 +103,14 @@ public:
     };
     // Reads and checks values of arguments that the host has to know before it submits anything. Throws
     // invalid_arguments. nullptr if there are none, or none that run() needs.
-    virtual std::unique_ptr<const values> read_values(ze::stream &, const std::map<int, zemm_memory_t> &,
+    virtual std::unique_ptr<const values> read_values(ze::stream &, const memory_map &,
                                                       std::span<const ze_event_handle_t>) const {
         return nullptr;
     }
     // Submits the launches, with arguments that bind() has checked and the result of read_values(). The
     // stream keeps the objects that it uses alive until it has been waited for. If it throws, the results are
     // unchanged.
-    virtual void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *read,
+    virtual void run(ze::stream &stream, const memory_map &memories, const values *read,
                      std::span<const ze_event_handle_t> waits) const = 0;
 };
 

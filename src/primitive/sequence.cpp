@@ -243,8 +243,8 @@ void compiled_sequence::run(const std::shared_ptr<const compiled_sequence> &self
     }
 }
 
-void sequence_primitive::submit(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-                                const brought &more, std::span<const ze_event_handle_t> waits) const {
+void sequence_primitive::submit(ze::stream &stream, const memory_map &memories, const brought &more,
+                                std::span<const ze_event_handle_t> waits) const {
     const bound_arguments bound{memories, pd->arguments};
     compiled_sequence::run(compiled_, stream, bound, scratchpad_of(*pd, stream, bound), more, waits);
 }

@@ -190,13 +190,13 @@ public:
                        std::shared_ptr<const compiled_sequence> compiled)
         : static_primitive(std::move(desc)), compiled_(std::move(compiled)) {}
 
-    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *,
+    void run(ze::stream &stream, const memory_map &memories, const values *,
              std::span<const ze_event_handle_t> waits) const override {
         submit(stream, memories, {}, waits);
     }
 
 protected:
-    void submit(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const brought &more,
+    void submit(ze::stream &stream, const memory_map &memories, const brought &more,
                 std::span<const ze_event_handle_t> waits) const;
 
 private:

@@ -119,7 +119,7 @@ std::string sparse_desc::log_text() const {
 }
 
 std::unique_ptr<const static_primitive::values>
-sparse_primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+sparse_primitive::read_values(ze::stream &stream, const memory_map &memories,
                               std::span<const ze_event_handle_t> waits) const {
     const zemm_memory &src = *memories.at(ZEMM_ARG_FROM);
     if (md_is_sparse(src.md)) {

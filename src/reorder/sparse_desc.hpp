@@ -36,7 +36,7 @@ public:
 
     // Pointers and indices of a sparse src.
     std::unique_ptr<const values> read_values(ze::stream &stream,
-                                              const std::map<int, zemm_memory_t> &memories,
+                                              const memory_map &memories,
                                               std::span<const ze_event_handle_t> waits) const override;
 };
 

@@ -70,7 +70,8 @@ struct stream::impl {
     std::unique_ptr<buffer> scratch;
     // Kept until the next wait(), because work on the device may still use them.
     std::vector<std::unique_ptr<buffer>> retired;
-    std::unordered_map<const void *, std::shared_ptr<const void>> in_flight;
+    std::vector<std::shared_ptr<const void>> in_flight; // the first few, each once
+    std::unordered_map<const void *, std::shared_ptr<const void>> more_in_flight;
 };
 
 stream::stream(std::shared_ptr<device> dev, bool profiling)
@@ -147,7 +148,14 @@ void stream::wait_for(std::span<const ze_event_handle_t> waits) {
 }
 
 void stream::keep(std::shared_ptr<const void> object) {
-    impl_->in_flight.try_emplace(object.get(), std::move(object));
+    constexpr size_t few = 32; // a look at so many takes less time than an allocation
+    auto &kept = impl_->in_flight;
+    if (std::ranges::find(kept, object) != kept.end())
+        return;
+    if (kept.size() < few)
+        kept.push_back(std::move(object));
+    else
+        impl_->more_in_flight.try_emplace(object.get(), std::move(object));
 }
 
 ze_result_t stream::synchronize(int cancel_state) {
@@ -175,6 +183,7 @@ void stream::wait(int cancel_state) {
                                          : "waiting for the stream: zeEventHostSynchronize");
     impl_->retired.clear();
     impl_->in_flight.clear();
+    impl_->more_in_flight.clear();
     impl_->barrier_first = !own_list_; // the caller may append to its own list meanwhile
 }
 

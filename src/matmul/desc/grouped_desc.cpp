@@ -116,7 +116,7 @@ grouped_primitive::grouped_primitive(std::unique_ptr<const zemm_primitive_desc> 
 
 // Earlier work may write the offsets, so it has to be done first.
 std::unique_ptr<const static_primitive::values>
-grouped_primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+grouped_primitive::read_values(ze::stream &stream, const memory_map &memories,
                                std::span<const ze_event_handle_t> waits) const {
     const auto &desc = static_cast<const grouped_desc &>(*pd);
     stream.wait_for(waits);
@@ -141,7 +141,7 @@ grouped_primitive::read_values(ze::stream &stream, const std::map<int, zemm_memo
     return read;
 }
 
-void grouped_primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+void grouped_primitive::run(ze::stream &stream, const memory_map &memories,
                             const values *read, std::span<const ze_event_handle_t> waits) const {
     const auto &v = static_cast<const grouped_values &>(*read);
     stream.keep(v.inner);

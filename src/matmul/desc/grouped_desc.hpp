@@ -42,9 +42,9 @@ public:
                       std::shared_ptr<const zemm_primitive> likely);
 
     std::unique_ptr<const values> read_values(ze::stream &stream,
-                                              const std::map<int, zemm_memory_t> &memories,
+                                              const memory_map &memories,
                                               std::span<const ze_event_handle_t> waits) const override;
-    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *read,
+    void run(ze::stream &stream, const memory_map &memories, const values *read,
              std::span<const ze_event_handle_t> waits) const override;
 
 private:

@@ -142,7 +142,7 @@ std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) cons
 // Earlier work may write the values, so it has to be done first. (Where the host cannot read the probability,
 // the kernel takes the nearest value that is one.)
 std::unique_ptr<const static_primitive::values>
-primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+primitive::read_values(ze::stream &stream, const memory_map &memories,
                        std::span<const ze_event_handle_t> waits) const {
     if (!static_cast<const primitive_desc &>(*pd).decided->steps)
         return nullptr;
@@ -176,7 +176,7 @@ primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &m
     return nullptr;
 }
 
-void primitive::run_groups(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+void primitive::run_groups(ze::stream &stream, const memory_map &memories,
                            const group_table *groups, std::span<const ze_event_handle_t> waits) const {
     const decision &made = *static_cast<const primitive_desc &>(*pd).decided;
     brought table;

@@ -80,14 +80,14 @@ public:
 
     // Checks sparse tensors, and the probability of dropout.
     std::unique_ptr<const values> read_values(ze::stream &stream,
-                                              const std::map<int, zemm_memory_t> &memories,
+                                              const memory_map &memories,
                                               std::span<const ze_event_handle_t> waits) const override;
-    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *,
+    void run(ze::stream &stream, const memory_map &memories, const values *,
              std::span<const ze_event_handle_t> waits) const override {
         run_groups(stream, memories, nullptr, waits);
     }
     // groups: the table of a grouped matmul.
-    void run_groups(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+    void run_groups(ze::stream &stream, const memory_map &memories,
                     const group_table *groups, std::span<const ze_event_handle_t> waits) const;
 };
 
