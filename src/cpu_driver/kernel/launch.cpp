@@ -96,6 +96,12 @@ public:
         return kernel_->launch(queue, args_, offset_, global_, local_, wait_count, waits, event);
     }
 
+    bool is_for_one_thread() const override {
+        constexpr size_t few = 16; // work-groups
+        const size_t groups = global_[0] / local_[0] * (global_[1] / local_[1]) * (global_[2] / local_[2]);
+        return groups != 0 && groups <= few;
+    }
+
     void set_groups(const ze_group_count_t &groups) {
         global_ = {size_t(groups.groupCountX) * local_[0], size_t(groups.groupCountY) * local_[1],
                    size_t(groups.groupCountZ) * local_[2]};

@@ -106,6 +106,7 @@ inline constexpr Ulong fp_correctly_rounded_divide_sqrt = 1 << 7;
 
 inline constexpr Ulong queue_properties = 0x1093;
 inline constexpr Ulong queue_profiling_enable = 1 << 1;
+inline constexpr Ulong queue_own_thread = Ulong(1) << 31; // of cl_intel_exec_by_local_thread
 
 inline constexpr Uint program_binary_sizes = 0x1165;
 inline constexpr Uint program_binaries = 0x1166;

@@ -29,6 +29,9 @@ public:
     /// False for a command that only waits and signals. Without any event it need not be enqueued.
     virtual bool has_work() const { return true; }
 
+    /// Whether one thread may do all of the command's work.
+    virtual bool is_for_one_thread() const { return false; }
+
     /// This command if it is a step, else null.
     virtual class Step *as_step() { return nullptr; }
 

@@ -36,6 +36,10 @@ public:
     /// waited for. If it returns an error, the command that failed and those after it never begin.
     ze_result_t submit(std::span<const CommandPtr> commands);
 
+    /// Runs the command on this thread and returns true if nothing is before it and one thread may do all of
+    /// its work. Waking other threads would take longer than many a small kernel.
+    bool run_here(Command &command);
+
     /// Waits until everything submitted before has finished. Returns the first error of a command
     /// that could not be enqueued from the backlog, and forgets it.
     ze_result_t synchronize(const Deadline &deadline);
@@ -70,6 +74,8 @@ private:
     bool is_drained() const { return !step_running_ && followers_.empty() && backlog_.empty(); }
 
     cl::Queue queue_ = nullptr;
+    cl::Queue own_thread_queue_ = nullptr; // of run_here(), which makes it
+    bool has_own_thread_queue_ = true;     // false once the runtime has refused it
     std::mutex mutex_;
     std::list<CommandPtr> backlog_;
     bool closed_ = false;

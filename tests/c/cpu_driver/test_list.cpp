@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Immediate and regular lists, queues, fences, copies, fills, timestamps.
+#include <cfenv>
+#include <thread>
+
 #include "ze_test.h"
 
 static ze_module_handle_t module;
@@ -183,6 +186,47 @@ static void indirect(ze_command_list_handle_t list) {
     CHECK(a[49] == 1 && a[50] == 0);
 }
 
+// A synchronous list of high priority runs launches of one work-group on the thread that appends them, unless
+// they have to wait.
+static void urgent() {
+    ze_command_queue_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+    desc.priority = ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
+    Owned<ze_command_list_handle_t> list;
+    OK(ze.zeCommandListCreateImmediate(context, device, &desc, &list));
+    const auto pool = make_pool(2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
+    const auto done = make_event(pool, 0), told = make_event(pool, 1);
+    const auto kernel = make_kernel(module, "add_one");
+    const auto a = shared<int>(256);
+    std::memset(a, 0, 256);
+    set_arg(kernel, 0, a);
+    for (int i = 0; i < 50; i++) {
+        launch(list, kernel, i % 2 ? 1 : 2, i % 2 ? 64 : 32);
+        CHECK(a[0] == i + 1 && a[63] == i + 1);
+    }
+    uint64_t host = 0, before = 0, after = 0;
+    ze_kernel_timestamp_result_t stamp{};
+    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &before));
+    launch(list, kernel, 1, 64, done);
+    OK(ze.zeEventQueryStatus(done));
+    OK(ze.zeEventQueryKernelTimestamp(done, &stamp));
+    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &after));
+    CHECK(before <= stamp.global.kernelStart && stamp.global.kernelStart <= stamp.global.kernelEnd &&
+          stamp.global.kernelEnd <= after);
+    std::thread teller([&] { OK(ze.zeEventHostSignal(told)); });
+    launch(list, kernel, 1, 64, nullptr, {told});
+    teller.join();
+    CHECK(a[0] == 52 && a[63] == 52);
+
+    std::fenv_t usual;
+    std::fegetenv(&usual);
+    std::fesetround(FE_UPWARD);
+    launch(list, kernel, 1, 64);
+    CHECK(std::fegetround() == FE_UPWARD); // the thread has its own back
+    std::fesetenv(&usual);
+}
+
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     module = load_module("kernels.spv").release();
@@ -199,5 +243,6 @@ int main(int argc, char **argv) {
         ordering(mode);
         regular(mode);
     }
+    urgent();
     std::puts("ok");
 }
