@@ -6,6 +6,13 @@
 
 namespace zemm {
 
+bool launch_plan::is_brief() const {
+    constexpr zemm_dim_t few = 1 << 18; // some microseconds
+    constexpr uint64_t few_groups = 16; // libze_cpu takes no more
+    const auto [x, y, z] = group_count;
+    return uint64_t(x) * y <= few_groups && uint64_t(x) * y * z <= few_groups && operations <= few;
+}
+
 zemm_dim_t checked_ceil_div(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
     const zemm_dim_t count = (items + per_group - 1) / per_group;
     if (count > UINT32_MAX)

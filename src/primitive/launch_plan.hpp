@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,12 @@ struct launch_plan {
     shared_bytes block; // the argument block, copied to the device at creation; may have none
     std::array<uint32_t, 3> group_size = {1, 1, 1}; // work-items of a work-group
     std::array<uint32_t, 3> group_count = {};       // work-groups; zeros for an empty problem
+    zemm_dim_t operations = most_operations;        // about, of the whole launch
+
+    static constexpr zemm_dim_t most_operations = std::numeric_limits<zemm_dim_t>::max();
+    // Whether one thread has done it before others have woken. The thread that executes the primitive does it
+    // itself then, if the device is a CPU that has nothing else to do for the stream.
+    bool is_brief() const;
 };
 
 template <typename T> shared_bytes to_bytes(const T &block) {

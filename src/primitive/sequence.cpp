@@ -233,7 +233,7 @@ void compiled_sequence::run(const std::shared_ptr<const compiled_sequence> &self
     for (const ready &r : self->launches_) {
         const launch_arguments arguments(r.launch, r.block_address, names);
         stream.launch(*r.kernel, r.launch.plan.group_size, group_count(r.launch, more.times), arguments.all(),
-                      waits);
+                      waits, r.launch.plan.is_brief() && more.times == 1);
         waits = {};
         if (!r.launch.then)
             continue;

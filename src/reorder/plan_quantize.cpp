@@ -51,6 +51,7 @@ bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result,
         const zemm_dim_t worth = dev.kind == zemm_cpu ? 8192 : 1;
         block.units_per_item = std::max<zemm_dim_t>(1, worth / unit);
         result.group_count = {work_groups(block.units, block.units_per_item, "the reorder"), 1, 1};
+        result.operations = md_nelems(p.dst) * 16; // each element is looked at twice, and divided
     }
     result.block = to_bytes(block);
     return true;

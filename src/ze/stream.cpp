@@ -42,6 +42,19 @@ owned_list new_list(const device &dev, bool &ordered) {
     return {dev.fn, list};
 }
 
+// A list that a launch has left before its append returns. libze_cpu runs launches of few work-groups on the
+// thread that appends them then (docs/level_zero.md).
+owned_list new_brief_list(const device &dev) {
+    auto desc = structure<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
+    desc.ordinal = dev.compute_queue_ordinal;
+    desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+    desc.priority = ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
+    ze_command_list_handle_t list = nullptr;
+    check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list),
+          "zeCommandListCreateImmediate");
+    return {dev.fn, list};
+}
+
 // Makes a call that blocks until work is done. Meanwhile forks need not wait for this thread, and
 // the thread can be cancelled if cancel_state allows it.
 template <typename F> ze_result_t block(F &&call, int cancel_state) {
@@ -65,6 +78,9 @@ struct stream::impl {
     bool host_synchronize;
     bool ordered = false;       // the driver keeps the order of launches without barriers
     bool barrier_first = false; // the next launch needs a barrier before it
+    bool is_idle = true;        // nothing has been appended since the last wait
+    bool is_shared = false;     // the caller may append to the list, too
+    owned_list brief;           // for brief launches while the stream is idle; made at the first one
     bool in_entry = false;
     std::vector<entry> entries;
     std::unique_ptr<buffer> scratch;
@@ -100,8 +116,25 @@ stream::~stream() {
     impl_.release();
 }
 
+ze_command_list_handle_t stream::list() {
+    impl_->is_shared = true;
+    return list_;
+}
+
+// The list for the next launch.
+ze_command_list_handle_t stream::list_for(bool is_brief) {
+    if (!is_brief || !impl_->is_idle || impl_->is_shared || !own_list_ || device_->kind != zemm_cpu) {
+        impl_->is_idle = false;
+        return list_;
+    }
+    if (!impl_->brief)
+        impl_->brief = new_brief_list(*device_);
+    return impl_->brief.get();
+}
+
 void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
-                    std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits) {
+                    std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits,
+                    bool is_brief) {
     const api &fn = device_->fn;
     if (std::ranges::find(group_count, 0u) != group_count.end())
         return wait_for(waits);
@@ -118,6 +151,7 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
                  arguments[i].size, result_text(result));
     }
     keep(k.shared_from_this());
+    const ze_command_list_handle_t list = list_for(is_brief && waits.empty());
     if (impl_->barrier_first)
         check(fn.zeCommandListAppendBarrier(list_, nullptr, 0, nullptr), "zeCommandListAppendBarrier");
     ze_event_handle_t event = nullptr;
@@ -127,7 +161,7 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
     }
     const ze_group_count_t groups = {group_count[0], group_count[1], group_count[2]};
     const ze_result_t result = fn.zeCommandListAppendLaunchKernel(
-        list_, k.handle(), &groups, event, static_cast<uint32_t>(wait_list.size()),
+        list, k.handle(), &groups, event, static_cast<uint32_t>(wait_list.size()),
         wait_list.empty() ? nullptr : wait_list.data());
     if (result != ZE_RESULT_SUCCESS && event)
         impl_->launch_events.give_back(event);
@@ -141,6 +175,7 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
 void stream::wait_for(std::span<const ze_event_handle_t> waits) {
     if (waits.empty())
         return;
+    impl_->is_idle = false;
     std::vector<ze_event_handle_t> wait_list(waits.begin(), waits.end());
     check(device_->fn.zeCommandListAppendBarrier(list_, nullptr, static_cast<uint32_t>(wait_list.size()),
                                                  wait_list.data()),
@@ -160,6 +195,8 @@ void stream::keep(std::shared_ptr<const void> object) {
 
 ze_result_t stream::synchronize(int cancel_state) {
     const api &fn = device_->fn;
+    if (impl_->is_idle && own_list_ && !impl_->is_shared) // a cancelled thread ends here all the same
+        return block([] { return ZE_RESULT_SUCCESS; }, cancel_state);
     if (impl_->host_synchronize) {
         const ze_result_t result =
             block([&] { return fn.zeCommandListHostSynchronize(list_, UINT64_MAX); }, cancel_state);
@@ -182,6 +219,7 @@ void stream::wait(int cancel_state) {
                                          ? "waiting for the stream: zeCommandListHostSynchronize"
                                          : "waiting for the stream: zeEventHostSynchronize");
     impl_->retired.clear();
+    impl_->is_idle = true;
     impl_->in_flight.clear();
     impl_->more_in_flight.clear();
     impl_->barrier_first = !own_list_; // the caller may append to its own list meanwhile

@@ -31,13 +31,16 @@ public:
     stream(const stream &) = delete;
     stream &operator=(const stream &) = delete;
 
-    ze_command_list_handle_t list() const { return list_; }
+    // For the caller, who may append to it from now on.
+    ze_command_list_handle_t list();
     bool profiling() const { return profiling_; }
 
     // Appends a launch of group_count work-groups of group_size work-items. It runs after all work
-    // appended before and after the events in waits; later launches see what it wrote.
+    // appended before and after the events in waits; later launches see what it wrote. is_brief: the launch
+    // may run before this returns, on this thread.
     void launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
-                std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {});
+                std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {},
+                bool is_brief = false);
     // Work appended from now on runs after the events.
     void wait_for(std::span<const ze_event_handle_t> waits);
     // Returns when all appended work has run. cancel_state: the thread's pthread cancel state while
@@ -64,6 +67,7 @@ public:
 private:
     struct impl;
     ze_result_t synchronize(int cancel_state);
+    ze_command_list_handle_t list_for(bool is_brief);
 
     std::shared_ptr<device> device_;
     std::unique_ptr<impl> impl_;

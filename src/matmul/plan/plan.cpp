@@ -57,16 +57,26 @@ host_values main_values(const plan &made, const problem &p, const operand &reduc
     return values.made();
 }
 
+// Multiply-adds, or the most there are where nobody knows them. Those of f8 and the like take longer.
+zemm_dim_t operations_of(const problem &p) {
+    zemm_dim_t product = p.grouped == grouping::none ? 1 : launch_plan::most_operations;
+    for (zemm_dim_t factor : {p.batch(), p.m(), p.n(), p.k()})
+        if (__builtin_mul_overflow(product, std::max<zemm_dim_t>(factor, 1), &product))
+            return launch_plan::most_operations;
+    return product;
+}
+
 // made: with its argument block.
 launch main_launch(const plan &made, const operand &src, const operand &wei, host_values values,
-                   std::vector<ze::spec_constant> constants) {
+                   std::vector<ze::spec_constant> constants, zemm_dim_t operations) {
     launch l;
     l.plan = {.kernel = made.row->name,
               .entry = "matmul",
               .constants = std::move(constants),
               .block = shared_bytes::of(made.argument_block),
               .group_size = made.group_size,
-              .group_count = made.group_count};
+              .group_count = made.group_count,
+              .operations = operations};
     l.operands = {src, wei, address_of(ZEMM_ARG_DST), block_address, first_values};
     if (made.row->is_xe())
         l.operands[5] = {operand::local, 0, made.local_bytes};
@@ -198,7 +208,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     launches.require_alignment(ZEMM_ARG_SRC, c.asked.src_alignment);
     launches.require_alignment(ZEMM_ARG_WEIGHTS, c.asked.wei_alignment);
     launches.add_last(main_launch(result, src, wei, main_values(result, asked, reductions),
-                                  constants(is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE)));
+                                  constants(is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE),
+                                  operations_of(p)));
     if (is_split)
         launches.add_last(
             add_ranges_launch(result, launches.launches().front(), constants(kernels::STAGE_ADD_RANGES)));
