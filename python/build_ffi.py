@@ -13,7 +13,32 @@ from pathlib import Path
 from cffi import FFI
 
 HEADERS = ("zemm/zemm_format_tags.h", "zemm/zemm_types.h", "zemm/zemm.h", "zemm/zemm_ze.h")
-SOURCE = "#include <zemm/zemm_ze.h>\n"
+# A layer's call as one call of the extension: gives memories their addresses, executes primitives in order
+# and waits. Stops at the first call that fails, and returns its status.
+CALLS = """
+typedef struct {
+    zemm_primitive_t primitive;
+    int nargs;
+    const zemm_exec_arg_t *args;
+} layer_execution;
+
+static zemm_status_t layer_run(zemm_stream_t stream, int nmemories, const zemm_memory_t *memories,
+                               const uintptr_t *addresses, int nexecutions,
+                               const layer_execution *executions, int wait)"""
+SOURCE = (
+    "#include <zemm/zemm_ze.h>\n"
+    + CALLS
+    + """ {
+    zemm_status_t status = zemm_success;
+    for (int i = 0; i < nmemories && status == zemm_success; ++i)
+        status = zemm_memory_set_data_handle(memories[i], (void *)addresses[i]);
+    for (int i = 0; i < nexecutions && status == zemm_success; ++i)
+        status = zemm_primitive_execute(executions[i].primitive, stream, executions[i].nargs,
+                                        executions[i].args);
+    return wait && status == zemm_success ? zemm_stream_wait(stream) : status;
+}
+"""
+)
 
 
 def without_comments(text: str) -> str:
@@ -53,7 +78,7 @@ def cdef(include: Path) -> str:
 
 def main(output: str, include: str) -> None:
     ffi = FFI()
-    ffi.cdef(cdef(Path(include)))
+    ffi.cdef(cdef(Path(include)) + CALLS + ";")
     ffi.set_source("zemm._zemm", SOURCE, py_limited_api=True)
     ffi.emit_c_code(output)
 

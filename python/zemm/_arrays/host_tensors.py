@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._arrays.operands import shares_places
-from zemm._library import check
+from zemm._library import check, library
 from zemm.dtypes import dtype_name, numpy_dtype, type_of
 from zemm.errors import InvalidArgumentsError
 from zemm.words import DataType
@@ -63,7 +63,7 @@ class _Numpy:
         return np.empty(shape, numpy_dtype(data_type))
 
     def address(self, x: Any) -> int:
-        return int(x.ctypes.data)
+        return library.address_of(x)
 
     def check_writable(self, out: Any) -> None:
         if not isinstance(out, np.ndarray):

@@ -5,7 +5,6 @@ Each thread has its own objects of this kind, so they need no lock. Their memori
 of the caller's tensors at each call: making new memories would take longer than the call.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from zemm.words import DataType
 
 Shape = tuple[int, ...]
 _ALIGNMENT = 64
+_FEW_BYTES = 1 << 16  # a call keeps so many from one run to the next
 
 
 def _aligned(size: int) -> int:
@@ -32,7 +32,7 @@ def _aligned(size: int) -> int:
 
 class Slot:
     """A memory whose bytes change with each call. On a CPU engine these are on the host, at an
-    address that point_at() gives; a GPU has its own, which are copied."""
+    address that the call gives; a GPU has its own, which are copied."""
 
     def __init__(self, shape: Shape, data_type: DataType, engine: Engine) -> None:
         md = MemoryDesc(shape, data_type)
@@ -44,8 +44,10 @@ class Slot:
         """What a matmul takes."""
         return self.memory
 
-    def point_at(self, address: int) -> None:
-        library.call("memory_set_data_handle", self.memory._handle, library.pointer(address))
+    @property
+    def pointed(self) -> tuple[Memory, ...]:
+        """The memories that get an address with each call."""
+        return (self.memory,)
 
     def view(self, data: NDArray[np.uint8]) -> NDArray[Any]:
         """The bytes of the memory as an array."""
@@ -70,9 +72,9 @@ class GroupedSlot(Slot):
     def operand(self) -> Memory:
         return self._grouped
 
-    def point_at(self, address: int) -> None:
-        super().point_at(address)
-        library.call("memory_set_data_handle", self._grouped._handle, library.pointer(address))
+    @property
+    def pointed(self) -> tuple[Memory, ...]:
+        return (self.memory, self._grouped)
 
     def set_ends(self, ends: NDArray[np.int32]) -> None:
         """Say where groups end. The next execution reads ends before it returns."""
@@ -81,25 +83,6 @@ class GroupedSlot(Slot):
             library.call("memory_set_data_handle_v2", self._grouped._handle, address, 1)
         else:
             self._grouped.write(ends, 1)
-
-
-class _Step:
-    """A primitive with its memories, bound to the stream that the thread uses on the engine."""
-
-    def __init__(self, primitive: Primitive, args: dict[int, Memory]) -> None:
-        self._primitive, self._args = primitive, args
-        self.own_stream = stream_of(primitive.engine)
-        self._submit: Callable[[], None] = primitive.bind(self.own_stream, args)
-
-    @property
-    def impl_info(self) -> str:
-        return self._primitive.impl_info
-
-    def submit(self, stream: Stream) -> None:
-        if stream is self.own_stream:
-            self._submit()
-        else:
-            self._primitive.execute(stream, self._args)
 
 
 class Quantizer:
@@ -115,15 +98,14 @@ class Quantizer:
         self.scales = Slot(of_scales, "f32", engine)
         self.sums = Slot(of_sums, "s32", engine)
         self.slots = (self.values, self.scales, self.sums)
-        self.step = _Step(
-            primitive,
-            {
-                ARG["FROM"]: src.memory,
-                ARG["TO"]: self.values.memory,
-                ARG["ATTR_SCALES"] | ARG["DST"]: self.scales.memory,
-                ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["DST"]: self.sums.memory,
-            },
-        )
+        self._kept: NDArray[np.uint8] | None = None
+        self.primitive = primitive
+        self.args = {
+            ARG["FROM"]: src.memory,
+            ARG["TO"]: self.values.memory,
+            ARG["ATTR_SCALES"] | ARG["DST"]: self.scales.memory,
+            ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["DST"]: self.sums.memory,
+        }
 
     def parameters(self, buffer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Scales and sums, once the work is done. buffer: of allocate(), or None if the slots have bytes
@@ -135,14 +117,18 @@ class Quantizer:
         begin += _aligned(self.scales.size)
         return scales, self.sums.view(buffer[begin : begin + self.sums.size])
 
-    def allocate(self) -> Any:
-        """Point the slots at new bytes, which the caller keeps until the work is done. New ones for
-        each call: work of another stream may still use those of the last one."""
+    def keeps(self, buffer: Any) -> bool:
+        """Whether the next call that is waited for gets these bytes again."""
+        return buffer is self._kept
+
+    def allocate(self, is_waited_for: bool) -> NDArray[np.uint8]:
+        """Bytes for the slots, which the caller keeps until the work is done. Those of the last call of a
+        few rows, if each call is waited for: work of another stream may still use others."""
+        if is_waited_for and self._kept is not None:
+            return self._kept
         buffer = np.empty(sum(_aligned(slot.size) for slot in self.slots), np.uint8)
-        address = buffer.ctypes.data
-        for slot in self.slots:
-            slot.point_at(address)
-            address += _aligned(slot.size)
+        if is_waited_for and buffer.nbytes <= _FEW_BYTES:
+            self._kept = buffer
         return buffer
 
 
@@ -194,15 +180,42 @@ class LinearCall:
             args[ARG["ATTR_SCALES"] | ARG["SRC"]] = q.scales.memory
             if ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"] in args:
                 args[ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["SRC"]] = q.sums.memory
-        self._matmul = _Step(matmul, args)
+        self._matmul = matmul
+        executions = [(matmul, args)]
+        slots = [self._src, self._dst]
+        if self._quantizer is not None:
+            executions.insert(0, (self._quantizer.primitive, self._quantizer.args))
+            slots += self._quantizer.slots
+        self._own_stream = stream_of(engine)
         self._has_run = False
+        self._pointed_at: NDArray[np.uint8] | None = None  # the bytes of the quantizer's slots, if kept
+        pointed = [(memory, slot) for slot in slots for memory in slot.pointed] if self._on_host else []
+        self._call = library.BoundCall(
+            [
+                (primitive._handle, {arg: m._handle for arg, m in used.items()})
+                for primitive, used in executions
+            ],
+            [memory._handle for memory, _ in pointed],
+        )
+        self._places = [[i for i, (_, of) in enumerate(pointed) if of is slot] for slot in slots]
+        self._keep = executions, self._call  # while work of a stream uses them
         operands = (self._src if self._quantizer is None else self._quantizer.values, self._dst)
         self._grouped = [slot for slot in operands if isinstance(slot, GroupedSlot)]
 
-    def _submit(self, stream: Stream) -> None:
-        if self._quantizer is not None:
-            self._quantizer.step.submit(stream)
-        self._matmul.submit(stream)
+    def _point(self, slot: int, address: int) -> None:
+        for place in self._places[slot]:
+            self._call.addresses[place] = address
+
+    def _point_quantizer(self, quantizer: Quantizer, is_waited_for: bool) -> NDArray[np.uint8]:
+        """Point the slots of the quantizer at bytes, which are returned."""
+        buffer = quantizer.allocate(is_waited_for)
+        if buffer is not self._pointed_at:
+            address = library.address_of(buffer)
+            for number, slot in enumerate(quantizer.slots, start=2):
+                self._point(number, address)
+                address += _aligned(slot.size)
+            self._pointed_at = buffer if quantizer.keeps(buffer) else None
+        return buffer
 
     def run(
         self, host: Host, x: Any, result: Any, stream: Stream | None, ends: NDArray[np.int32] | None = None
@@ -213,24 +226,26 @@ class LinearCall:
         if ends is not None:
             for slot in self._grouped:
                 slot.set_ends(ends)
-        used = stream if stream is not None else self._matmul.own_stream
+        used = stream if stream is not None else self._own_stream
+        is_waited_for = stream is None or not self._on_host
+        quantizer, buffer = self._quantizer, None
         if self._on_host:
-            self._src.point_at(host.address(x))
-            self._dst.point_at(host.address(result))
+            self._point(0, host.address(x))
+            self._point(1, host.address(result))
+            if quantizer is not None:
+                buffer = self._point_quantizer(quantizer, is_waited_for)
         else:
             self._src.memory.write(host.bytes_of(x))
-        quantizer = self._quantizer
-        buffer = quantizer.allocate() if quantizer is not None and self._on_host else None
-        keep = (x, result, buffer)  # until the work is done, also if an exception ends this call
+        keep = (x, result, buffer, self._keep)  # until the work is done, also if an exception ends this call
         used._in_flight[id(keep)] = keep
         if self._has_run:
-            self._submit(used)
+            self._call.run(used._handle, is_waited_for)
         else:
             with building.watched(lambda: self._matmul.impl_info):  # what first_pass does not know of
-                self._submit(used)
+                self._call.run(used._handle, is_waited_for)
             self._has_run = True
-        if stream is None or not self._on_host:
-            used.wait()
+        if is_waited_for:
+            used._in_flight.clear()
         if not self._on_host:
             np.copyto(host.bytes_of(result), self._dst.memory.read())
         return QuantizedSums(quantizer, buffer) if quantizer is not None else None

@@ -29,6 +29,7 @@ except ImportError as error:
     raise
 
 NULL = ffi.NULL
+_ADDRESS = ffi.typeof("uintptr_t")
 RUNTIME_DIM = -(2**63)
 MAX_NDIMS: int = lib.ZEMM_MAX_NDIMS
 
@@ -177,6 +178,14 @@ def address(handle: Any) -> int:
     return int(ffi.cast("uintptr_t", handle))
 
 
+def address_of(data: NDArray[Any]) -> int:
+    """Where the elements of a dense array are. (Its attribute `ctypes` takes three times as long.)"""
+    try:
+        return int(ffi.cast(_ADDRESS, ffi.from_buffer(data)))
+    except ValueError:  # types that numpy does not know, such as bf16, have no buffer
+        return data.ctypes.data
+
+
 def pointer(value: int) -> Any:
     return ffi.cast("void *", value)
 
@@ -235,6 +244,28 @@ def bound_execute(primitive: Any, stream: Any, memories: dict[int, Any]) -> Call
             check_status(status)
 
     return call
+
+
+class BoundCall:
+    """Executions in order, as one call of the extension, which converts their arguments once. memories: get
+    an address each before. The caller keeps all handles alive."""
+
+    def __init__(self, executions: Sequence[tuple[Any, dict[int, Any]]], memories: Sequence[Any]) -> None:
+        self._args = [exec_args(args) for _, args in executions]
+        self._executions = ffi.new("layer_execution[]", len(executions))
+        for entry, (primitive, args), array in zip(self._executions, executions, self._args, strict=True):
+            entry.primitive, entry.nargs, entry.args = primitive, len(args), array
+        self._memories = ffi.new("zemm_memory_t[]", list(memories))
+        self.addresses = ffi.new("uintptr_t[]", len(memories))
+
+    def run(self, stream: Any, wait: bool) -> None:
+        """Submit the executions to the stream, and wait for it unless something fails."""
+        memories, executions = self._memories, self._executions
+        status = lib.layer_run(
+            stream, len(memories), memories, self.addresses, len(executions), executions, wait
+        )
+        if status:
+            check_status(status)
 
 
 def query_int(function: str, handle: Any, ctype: str, what: str, *index: int) -> int:
