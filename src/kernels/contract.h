@@ -122,6 +122,7 @@
 //   ANY_ROW_COUNT       1: multiply is compiled for several counts of rows up to ROWS; 0: only ROWS
 //   prefetch_a(src, rows, count, k0, length)   asks for the next group of rows of src
 //   prefetch_b(b, length, part, parts)       asks for one of `parts` parts of the next panel
+//   POLICY_BLOCK_K      optional: elements of K in a block of the tile *t, if they may be more than TILE_K
 //   POLICY_STATE        optional: members of struct tile
 //   NOTE_END(t, k_end)  optional: keeps the end of the range of K in the tile
 //   KEEPS_SEGMENTS      optional: several segments are multiplied in a row (owner/work_item/segments.h).
@@ -142,6 +143,9 @@
 // four bytes; policy/fma.h needs nothing; policy/xe_multiply.h needs dpas.
 #pragma once
 
+#ifndef POLICY_BLOCK_K
+#define POLICY_BLOCK_K TILE_K
+#endif
 #ifndef NOTE_END
 #define NOTE_END(t, k_end)
 #endif

@@ -36,7 +36,8 @@
 #else
 #define BLOCK_OF_TILES_ABREAST BLOCK_ABREAST
 #endif
-#define BLOCK_K (HAS(FLAG_ALONG_K) ? BLOCK_ALONG_K : HAS(FLAG_ABREAST) ? BLOCK_OF_TILES_ABREAST : TILE_K)
+#define BLOCK_K                                                                                              \
+    (HAS(FLAG_ALONG_K) ? BLOCK_ALONG_K : HAS(FLAG_ABREAST) ? BLOCK_OF_TILES_ABREAST : POLICY_BLOCK_K)
 #define SUM_BEGINS(block) (SEGMENTS_ARE_SCALED ? (block)->first : (block)->opens)
 #define SUM_ENDS(block) (SEGMENTS_ARE_SCALED && (block)->last)
 #define TAKES_CORRECTION(block) ((block)->first)

@@ -14,4 +14,9 @@
 
 #define PREFETCHES_DST 1
 
+// Operands that are multiplied from where they are need no block that fits into a panel: sums stay in
+// registers for longer, and weights come from the L2 cache.
+#define BLOCK_IN_PLACE 1024
+#define POLICY_BLOCK_K (OPERANDS_IN_PLACE && !READS_SHORT_BLOCKS(t->count) ? BLOCK_IN_PLACE : TILE_K)
+
 #include "policy/fma.h"

@@ -39,6 +39,20 @@ static inline bool src_in_place() {
 static inline bool wei_in_place() {
     return spec_wei_dt() == DT_F32 && spec_wei_unit() == UNIT_PACKED;
 }
+// Whether both are, and blocks are longer than a panel.
+#ifdef BLOCK_IN_PLACE
+#define OPERANDS_IN_PLACE (src_in_place() && wei_in_place() && !HAS(FLAG_INTEGER))
+// Three and four rows of a tile read memory faster if hardware alone prefetches it, in short blocks.
+#define READS_SHORT_BLOCKS(count) (HAS(FLAG_ONE_GROUP) && ((count) == 3 || (count) == 4))
+#define WAITS_FOR_MEMORY(count)                                                                              \
+    (wei_in_place() &&                                                                                       \
+     ((count) <= 2 || (OPERANDS_IN_PLACE && HAS(FLAG_ONE_GROUP) && !READS_SHORT_BLOCKS(count))))
+#define ROWS_AHEAD (OPERANDS_IN_PLACE ? 24 : 8)
+#else
+#define OPERANDS_IN_PLACE false
+#define WAITS_FOR_MEMORY(count) (wei_in_place() && count <= 2)
+#define ROWS_AHEAD 8
+#endif
 
 // Whether float weights that lie along N, which are used only once here, are read from where they
 // are.
@@ -152,6 +166,10 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
 static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
     if (HAS(FLAG_ONE_GROUP) || (parts <= 3 && (wei_in_place() || spec_wei_unit() == UNIT_ROW)))
         return;
+#ifdef BLOCK_IN_PLACE
+    if (OPERANDS_IN_PLACE) // the loop prefetches
+        return;
+#endif
     prefetch_next_block(b.wei, b.plain, b.first, b.columns, length, part, parts, wei_in_place() && parts > 8);
 }
 
@@ -160,6 +178,10 @@ static inline void prefetch_b(struct b_panel b, int length, int part, int parts)
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
     if (!src_in_place())
         return;
+#ifdef BLOCK_IN_PLACE
+    if (OPERANDS_IN_PLACE && !READS_SHORT_BLOCKS(count)) // hardware prefetches longer ones
+        return;
+#endif
 #pragma unroll 1
     for (int i = 0; i < count; ++i)
 #pragma unroll 1
@@ -211,15 +233,23 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
         for (int v = 0; v < NV; ++v)
             sum[i * NV + v] = HAS(FLAG_INTEGER) ? (vec_f)0.f : fsum[i * NV + v];
     }
+#ifdef BLOCK_IN_PLACE
+    // The part of the next block that the group prefetches.
+    bytes next = b.wei + 4 * (b.first + length * PACKED_N) +
+                 64 * (group->i0 * length / group->rows->count * (PACKED_N / 16));
+#endif
 #pragma unroll 1
     for (int k = 0; k < length; ++k) {
         vec_f wei[NV];
-        // One or two rows wait for memory. Hardware stops prefetching at the end of a page of 4 KiB;
-        // this goes on.
-        if (wei_in_place() && count <= 2)
+#ifdef BLOCK_IN_PLACE
+        if (OPERANDS_IN_PLACE && !HAS(FLAG_ONE_GROUP))
+            prefetch_line_l2(next + 64 * (PACKED_N / TILE_N) * k);
+#endif
+        // Few rows wait for memory. Hardware stops prefetching at the end of a page of 4 KiB; this goes on.
+        if (WAITS_FOR_MEMORY(count))
 #pragma unroll
             for (int line = 0; line < TILE_N / 16; ++line)
-                prefetch_line(b.wei + 4 * (b.first + (k + 8) * PACKED_N + 16 * line));
+                prefetch_line(b.wei + 4 * (b.first + (k + ROWS_AHEAD) * PACKED_N + 16 * line));
 #pragma unroll
         for (int v = 0; v < NV; ++v)
             wei[v] = load_b_row(b, k, v);
