@@ -23,7 +23,12 @@
 #define PREFETCHES_DST 1
 #define SUM_FACTOR 1.f
 #define WEI_SHIFT 0
-#define PANEL_VECTORS (TILE_K / 2 * NV)
+
+// Packed bf16 become words in few instructions, and the panel may be in the L2 cache: longer blocks load and
+// store sums less often. Others keep the panel of TILE_K elements in the L1 cache.
+#define LONGEST_BLOCK 512
+#define POLICY_BLOCK_K (copies_packed() ? LONGEST_BLOCK : TILE_K)
+#define PANEL_VECTORS (LONGEST_BLOCK / 2 * NV)
 typedef vec_i panel_vec;
 
 vec_f __attribute__((overloadable))
@@ -32,6 +37,11 @@ vdpbf16ps(vec_f sum, vec_i a, vec_i b) __asm("llvm.x86.avx512bf16.dpbf16ps.512")
 // Whether packed weights of 8 and 4 bits, which are used only once here, become words in registers.
 static inline bool wei_in_registers() {
     return HAS(FLAG_ONE_GROUP) && spec_wei_unit() == UNIT_PACKED && wei_in_tables();
+}
+
+// Whether packed bf16 are copied into words. The loop over words prefetches the next block of them.
+static inline bool copies_packed() {
+    return spec_wei_unit() == UNIT_PACKED && spec_wei_dt() == DT_BF16;
 }
 
 // The weights of a block: words, as load_words() leaves them, or packed ones in memory.
@@ -52,7 +62,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
 
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {}
 static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
-    if (!wei_in_registers())
+    if (!wei_in_registers() && !copies_packed())
         prefetch_next_block(b.wei, b.plain, b.first, TILE_N, length, part, parts, false);
 }
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
@@ -93,22 +103,28 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
                                                            __private const struct a_group *group, int length,
                                                            struct b_panel b, __private vec_i *unused,
                                                            __private vec_f *sum) {
-    int copy[ROWS * TILE_K / 2];
+    int copy[ROWS * LONGEST_BLOCK / 2];
     ulong row[ROWS]; // addresses: to x86 private and global memory are the same
     const bool in_place = src_in_place() && length % (wei_in_registers() ? 4 : 2) == 0;
     __private const long *rows = group->rows->src + group->i0;
 #pragma unroll 1
     for (int i = 0; i < (in_place ? 0 : count); ++i)
-        copy_row(group->src, rows[i] + group->k0, length, copy + i * TILE_K / 2);
+        copy_row(group->src, rows[i] + group->k0, length, copy + i * LONGEST_BLOCK / 2);
 #pragma unroll
     for (int i = 0; i < count; ++i)
-        row[i] = in_place ? (ulong)group->src + (rows[i] + group->k0) * 2 : (ulong)(copy + i * TILE_K / 2);
+        row[i] =
+            in_place ? (ulong)group->src + (rows[i] + group->k0) * 2 : (ulong)(copy + i * LONGEST_BLOCK / 2);
     if (wei_in_registers()) {
         multiply_quads(count, row, b, length, sum);
         return;
     }
+    // The part of the next block that the group prefetches.
+    bytes next = b.wei + 2 * (b.first + length * PACKED_N) +
+                 64 * (group->i0 * length / group->rows->count * (PACKED_N / 32));
 #pragma unroll 1
     for (int k = 0; k < (length + 1) / 2; ++k) {
+        if (copies_packed())
+            prefetch_line_l2(next + 64 * k);
         vec_i wei[NV];
 #pragma unroll
         for (int v = 0; v < NV; ++v)

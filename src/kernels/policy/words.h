@@ -49,13 +49,26 @@ static inline void load_packed_words(bytes wei, long packed, int length, __priva
         }
 }
 
+// The elements of x and y in turns: the first, or the last, 16 of each.
+#define FIRST_PAIRS(x, y)                                                                                    \
+    __builtin_shufflevector(x, y, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8, 40, 9, 41, 10,  \
+                            42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47)
+#define LAST_PAIRS(x, y)                                                                                     \
+    __builtin_shufflevector(x, y, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56,    \
+                            25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63)
+
+static inline ushort32 load_32_halves(global const ushort *from) {
+    return CONCATENATED16(vload16(0, from), vload16(1, from));
+}
+
 // The same for weights that have the type already. Rows of TILE_N elements begin `row` elements apart.
 static inline void copy_words(global const ushort *from, long row, int length, __private vec_i *panel) {
     for (int k = 0; k < length; k += 2, from += 2 * row)
-        for (int v = 0; v < NV; ++v) {
-            const uint16 first = convert_uint16(vload16(v, from));
-            const uint16 second = k + 1 < length ? convert_uint16(vload16(v, from + row)) : (uint16)0;
-            panel[k / 2 * NV + v] = as_int16(first | second << 16);
+        for (int v = 0; v < NV; v += 2) {
+            const ushort32 first = load_32_halves(from + v * LANES);
+            const ushort32 second = k + 1 < length ? load_32_halves(from + row + v * LANES) : (ushort32)0;
+            panel[k / 2 * NV + v] = __builtin_astype(FIRST_PAIRS(first, second), int16);
+            panel[k / 2 * NV + v + 1] = __builtin_astype(LAST_PAIRS(first, second), int16);
         }
 }
 
