@@ -197,6 +197,32 @@ def test_infinite_src_beside_zero_points(
     assert np.isfinite(got[1]).all()
 
 
+@pytest.mark.parametrize("wei", ["u8", "s8"])
+def test_far_zero_points(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, wei: str
+) -> None:
+    """Zero points of bytes of any size. Up to 2^22 they are subtracted together with a power of 2."""
+    row = next(name for name in CPU_ROWS if BY_NAME[name].policy == "avx512_widen")
+    if "avx512" not in engine.features:
+        pytest.skip("the device has no avx512")
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    wei_zp = zero_point(3, (32, 1), "s32")
+    problem = Problem((3, 96), (96, 64), wei_dt=wei, wei_tag=PACKED, wei_zp=wei_zp, fpmath=("strict", True))
+    data = make_data(problem)
+    data.quants["wei_zp"][0, 0::2], data.quants["wei_zp"][0, 1::2] = 1 << 22, -(1 << 22)
+    data.quants["wei_zp"][1] = (1 << 22) + 1
+    data.quants["wei_zp"][2] = -(1 << 23)
+    one_of_each = (5, 39, 94)
+    data.src[:] = 0
+    data.src[range(3), one_of_each] = 2
+    call = make_call(engine, problem, data)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    got = get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
+    differences = data.wei[one_of_each, :].astype(np.int64) - data.quants["wei_zp"]
+    np.testing.assert_array_equal(got, 2.0 * differences)
+
+
 def test_few_rows_choose(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to 4 rows are limited by reading the weights, more by multiplying."""
     monkeypatch.delenv("ZEMM_KERNEL", raising=False)

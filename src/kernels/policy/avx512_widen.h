@@ -7,9 +7,11 @@
 //   f32 after one more instruction.
 //   Zero points leave the loop: sum s (w - zw) = sum s (w - c) - (zw - c) * sum s. The centre c of the
 //   type keeps both terms as small as the products.
-// - 8 bits: vpmovsxbd or vpmovzxbd loads the four elements of K of four columns, in the order of
-//   memory. Each is added to a sum of its own. Zero points are subtracted in the loop, for they may be
-//   far from the centre of the type.
+// - 8 bits: the bytes of a word become the mantissa of an f32 by one vpternlogd: byte 0 of 2^23 + byte, byte
+// 1
+//   of 2^15 + byte. A subtraction takes this power of 2 and the zero point off together, which is exact.
+//   Float zero points are taken off bytes that vpmovsxbd or vpmovzxbd loads, the four elements of K of four
+//   columns in the order of memory, each with a sum of its own.
 // - f8: policy/f8_pairs.h.
 // f8 and f4 have no zero points here.
 #pragma once
@@ -78,7 +80,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     __private panel_vec *panel) {
     const long first = block_begin(w, p, k0);
     const struct b_panel b = {w->wei + first * wei_bits() / 8, panel, wei_zp};
-    if (wei_bits() == 8 && HAS(FLAG_WEI_ZP))
+    if (wei_bits() == 8 && HAS(FLAG_WEI_ZP) && HAS(FLAG_FLOAT_ZP))
         for (int v = 0; v < NV; ++v)
             spread_zero_points(wei_zp[v], panel + 4 * v);
     return b;
@@ -148,7 +150,68 @@ multiply_int4(const int count, __private const float *a, int length, struct b_pa
     }
 }
 
-// ---- 8 bits
+// ---- 8 bits, with integer zero points or none
+
+// The words of four elements of K of 16 columns: elements `first` and `first` + 1 as f32, with 2^23 and 2^15
+// added and, if they are signed, 128.
+static inline void add_powers(vec_i words, int first, __private vec_f *value) {
+    const vec_i pair = first == 0 ? words : as_vec_i(as_uint16(words) >> 16);
+    const int sign = spec_wei_dt() == DT_S8 ? 0x80 : 0;
+    value[0] = as_vec_f((pair & 0xff) ^ (0x4b000000 | sign));
+    value[1] = as_vec_f((pair & 0xff00) ^ (0x47000000 | sign << 8));
+}
+
+// Whether the sums of zero points and these powers of 2 are exact.
+static inline bool zero_points_are_near(__private const vec_i *zp) {
+    const int most = 1 << 22;
+    vec_i far = (vec_i)0;
+    for (int v = 0; v < (HAS(FLAG_WEI_ZP) ? NV : 0); ++v)
+        far |= (zp[v] > most) | (zp[v] < -most);
+    return !any(far);
+}
+
+static inline __attribute__((always_inline)) void multiply_bytes(const int count, __private const float *a,
+                                                                 int length, struct b_panel b,
+                                                                 __private vec_f *sum) {
+    // The sums of [row][vector], the elements of K with even and odd numbers apart.
+    vec_f part[ROWS * NV][2], zero[NV][2];
+#pragma unroll
+    for (int i = 0; i < count * NV; ++i)
+        part[i][0] = part[i][1] = (vec_f)0.f;
+#pragma unroll
+    for (int v = 0; v < NV; ++v) {
+        const vec_f zp = HAS(FLAG_WEI_ZP) ? to_vec_f(b.zero_points[v]) : (vec_f)0.f;
+        const float centre = spec_wei_dt() == DT_S8 ? 128.f : 0.f;
+        zero[v][0] = zp + (vec_f)(0x1p23f + centre);
+        zero[v][1] = zp + (vec_f)(0x1p15f + centre);
+    }
+#pragma unroll 1
+    for (int s = 0; s < (length + 3) / 4; ++s) {
+        prefetch_step(b, length, s);
+#pragma unroll
+        for (int v = 0; v < NV; ++v) {
+            const vec_i words = load_packed(b.wei + s * step_bytes(), v * LANES * 4);
+#pragma unroll
+            for (int k = 0; k < 4; k += 2) {
+                vec_f wei[2];
+                add_powers(words, k, wei);
+#pragma unroll
+                for (int j = 0; j < 2; ++j) {
+                    const vec_f value = wei[j] - zero[v][j];
+#pragma unroll
+                    for (int i = 0; i < count; ++i)
+                        part[i * NV + v][j] =
+                            fma((vec_f)a[i * TILE_K + 4 * s + k + j], value, part[i * NV + v][j]);
+                }
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < count * NV; ++i)
+        sum[i] += part[i][0] + part[i][1];
+}
+
+// ---- 8 bits, with float zero points
 
 // Four elements of K of four columns: the bytes 16 * i and up of a step, less their zero points.
 static inline vec_f load_fours(struct b_panel b, int s, int i) {
@@ -256,11 +319,15 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
         multiply_pairs(count, a, length, b.wei, sum);
         return;
     }
-    if (wei_bits() == 8) {
+    if (wei_bits() == 8 && HAS(FLAG_FLOAT_ZP)) {
         multiply_int8(count, a, length, b, sum);
         return;
     }
-    if (!is_finite) {
+    if (wei_bits() == 8 && zero_points_are_near(b.zero_points)) {
+        multiply_bytes(count, a, length, b, sum);
+        return;
+    }
+    if (wei_bits() == 8 || !is_finite) {
         multiply_apart(count, a, length, b, sum);
         return;
     }
