@@ -19,6 +19,7 @@ from zemm import ARG_DST, ARG_SRC, ARG_WEIGHTS, MemoryDesc
 
 AVX2_ROWS = [row for row in CPU_ROWS if BY_NAME[row].policy == "avx2"]
 ENDS = {"s8": (-64, 63), "u8": (0, 127)}
+ENDS_OF_8_BITS = {"s8": (-128, 127), "u8": (0, 255)}
 WEIGHTS = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
 LAYOUTS = {
     "any": {"any_tags": True},
@@ -33,7 +34,14 @@ def problem_of(src: str, wei: str, m: int, k: int, layout: str) -> Problem:
     return Problem((m, k), (k, 70), src, wei, "s32", reduced_range=True, **LAYOUTS[layout])  # type: ignore[arg-type]
 
 
-@pytest.mark.quick(cases=lambda pair, layout: "4" not in pair[1] and layout in ("ba", "packed"))
+def is_quick(pair: tuple[str, str], layout: str, bits: int) -> bool:
+    if bits == 8:
+        return layout == "packed" and pair in (("u8", "s8"), ("u8", "u4"))
+    return "4" not in pair[1] and layout in ("ba", "packed")
+
+
+@pytest.mark.quick(cases=is_quick)
+@pytest.mark.parametrize("bits", [7, 8])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 @pytest.mark.parametrize("row", AVX2_ROWS)
@@ -44,8 +52,9 @@ def test_ends_of_the_range(
     row: str,
     pair: tuple[str, str],
     layout: str,
+    bits: int,
 ) -> None:
-    """-64, 63, 0 and 127 by -128, 127, 0 and 255: rows and columns of one of them, and of any mix."""
+    """The ends of src with 7 and with 8 bits by those of weights: rows and columns of one, and of any mix."""
     if reads_packed_only(BY_NAME[row]) and layout in ("ab", "ba"):
         pytest.skip("it reads packed weights only")
     skip_without_feature(engine, row)
@@ -53,10 +62,12 @@ def test_ends_of_the_range(
     rng = np.random.default_rng(0)
     for m, k in ((4, 260), (3, 512)) if reads_packed_only(BY_NAME[row]) else ((4, 70), (123, 256)):
         p = problem_of(*pair, m, k if layout in ("ab", "ba") else k // 4 * 4, layout)
+        p = replace(p, reduced_range=bits == 7)
+        ends = (ENDS if bits == 7 else ENDS_OF_8_BITS)[pair[0]]
         data = make_data(p)
-        data.src = rng.choice(ENDS[pair[0]], p.src_dims)
+        data.src = rng.choice(ends, p.src_dims)
         data.wei = rng.choice(WEIGHTS[pair[1]], p.wei_dims)
-        data.src[:2] = np.array(ENDS[pair[0]])[:, None]
+        data.src[:2] = np.array(ends)[:, None]
         data.wei[:, :2] = WEIGHTS[pair[1]]
         assert run(engine, stream, p, data).exact
 

@@ -98,6 +98,7 @@
 //   WEI_SHIFT           the policy multiplies w - WEI_SHIFT instead of w; 0 for most. The nest
 //                       makes up for it in the zero points
 //   AT_ONCE(count)      vectors of sums that one call of multiply adds to, for `count` rows
+//   EACH_PART and those beside it   optional: columns are multiplied in parts (policy/column_parts.h)
 // Weights
 //   struct wei_source   the weights of a tile
 //   open_wei(wei, p, begin, n0, columns)     makes it. begin: element offset of the batch's matrix;
@@ -155,6 +156,15 @@
 
 #include "tile.h"
 
+#ifndef EACH_PART
+#define EACH_PART
+#define PART_VECTORS(count) VECTORS(count)
+#define FIRST_OF(v) v
+#define SUM_OF(i) i
+#define RESULT_OF(i) i
+#define ROW_OF(i) i / NV
+#define COLUMN_OF(i) i % NV
+#endif
 #ifndef WALK_COLUMNS
 #define WALK_COLUMNS(args, p, segment, t)
 #define WALK_ROWS(args, block, rows)

@@ -31,46 +31,51 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
     struct a_group a;
     load_group(src, p, &t->rows, i0, block->k0, &a);
     const int at_once = AT_ONCE(count);
+    EACH_PART
 #pragma unroll
-    for (int v = 0; v < VECTORS(count); v += at_once) {
+    for (int v = 0; v < PART_VECTORS(count); v += at_once) {
 #pragma unroll
         for (int i = v; i < v + at_once; ++i) {
-            const vec_i sum = begins ? (vec_i)SUM_BEGIN : carried[i];
+            const vec_i sum = begins ? (vec_i)SUM_BEGIN : carried[RESULT_OF(i)];
             if (HAS(FLAG_INTEGER))
-                isum[i] = sum;
+                isum[SUM_OF(i)] = sum;
             else
-                fsum[i] = as_vec_f(sum);
+                fsum[SUM_OF(i)] = as_vec_f(sum);
             if (HAS(FLAG_REDUCTIONS) && spec_zp_term() != ZP_TERM_F32 && TAKES_CORRECTION(block))
-                isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)parameters->correction[i / NV]);
+                isum[SUM_OF(i)] -=
+                    zero_point_term(t->wei_zp[COLUMN_OF(i)], (vec_i)parameters->correction[ROW_OF(i)]);
             if (SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32)
-                isum[i] = as_vec_i(fma((vec_f)to_column_f(-t->wei_zp[i % NV]),
-                                       (vec_f)parameters->float_correction[i / NV], as_vec_f(sum)));
+                isum[SUM_OF(i)] =
+                    as_vec_i(fma((vec_f)to_column_f(-t->wei_zp[COLUMN_OF(i)]),
+                                 (vec_f)parameters->float_correction[ROW_OF(i)], as_vec_f(sum)));
         }
-        multiply(count, v, &a, block->length, b, isum, fsum);
+        multiply(count, FIRST_OF(v), &a, block->length, b, isum, fsum);
         load_scaling_parameters(count, i0, &t->rows, parameters);
 #pragma unroll
         for (int i = v; i < v + at_once; ++i) {
             if (HAS(FLAG_SRC_ZP) && block->last)
-                isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)parameters->src_zp[i / NV];
+                isum[SUM_OF(i)] -= (vec_i)t->wei_sum[COLUMN_OF(i)] * (vec_i)parameters->src_zp[ROW_OF(i)];
             if (ends) {
-                vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
+                vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[SUM_OF(i)]) : fsum[SUM_OF(i)];
                 if (!SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32 && ENDS_WITH_TERM(block)) {
-                    const vec_f zp = (vec_f)float_zero_points(t->wei_zp[i % NV]);
-                    const vec_f correction = (vec_f)parameters->float_correction[i / NV];
+                    const vec_f zp = (vec_f)float_zero_points(t->wei_zp[COLUMN_OF(i)]);
+                    const vec_f correction = (vec_f)parameters->float_correction[ROW_OF(i)];
                     // A float zero point's term is not exact: it must not be rounded on its own.
                     scaled = HAS(FLAG_FLOAT_ZP) ? fma(-zp, correction, scaled) : scaled - zp * correction;
                 }
                 if (SUMS_ARE_BITS) // SUM_BEGIN * scale is exact: this rounds sum * scale once
-                    scaled = fma(as_vec_f(isum[i]), (vec_f)t->wei_scale[i % NV],
-                                 (vec_f)(t->wei_scale[i % NV] * -as_column_f((column_i)SUM_BEGIN)));
+                    scaled = fma(as_vec_f(isum[SUM_OF(i)]), (vec_f)t->wei_scale[COLUMN_OF(i)],
+                                 (vec_f)(t->wei_scale[COLUMN_OF(i)] * -as_column_f((column_i)SUM_BEGIN)));
                 else if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
-                    scaled *= (vec_f)t->wei_scale[i % NV];
+                    scaled *= (vec_f)t->wei_scale[COLUMN_OF(i)];
                 if (HAS(FLAG_SRC_SCALE_K))
-                    result[i] = fma(scaled, (vec_f)parameters->src_scale[i / NV], result[i]);
+                    result[RESULT_OF(i)] =
+                        fma(scaled, (vec_f)parameters->src_scale[ROW_OF(i)], result[RESULT_OF(i)]);
                 else
-                    result[i] = fma(scaled, (vec_f)t->wei_scale[i % NV], result[i]);
+                    result[RESULT_OF(i)] =
+                        fma(scaled, (vec_f)t->wei_scale[COLUMN_OF(i)], result[RESULT_OF(i)]);
             } else {
-                carried[i] = HAS(FLAG_INTEGER) ? isum[i] : as_vec_i(fsum[i]);
+                carried[RESULT_OF(i)] = HAS(FLAG_INTEGER) ? isum[SUM_OF(i)] : as_vec_i(fsum[SUM_OF(i)]);
             }
         }
     }

@@ -19,8 +19,14 @@
 #error "256 bits are 8 lanes"
 #endif
 
-// Vectors of columns that are multiplied at once: the sums of `count` rows stay in registers.
-#define SIDE_BY_SIDE(count) (NV == 2 || (count) > 2 ? 2 : 8 / (count))
+// The sums of `count` rows and so many vectors of columns stay in registers.
+#define PART_COLUMNS(count) (NV == 2 || (count) > 2 ? 2 : 8 / (count))
+
+// src of a group as 16 bits, which 8 quads at a time become: words[2 * i][k] has elements 0 and 2 of quad k
+// of row i, words[2 * i + 1][k] elements 1 and 3.
+typedef int row_words[TILE_K / 4];
+#define GROUP_STATE row_words words[2 * ROWS];
+#include "policy/column_parts.h"
 
 typedef char char32 __attribute__((ext_vector_type(32)));
 
@@ -34,6 +40,29 @@ static inline __attribute__((always_inline)) short16 words_of(vec_i quads, int j
         return (j == 0 ? pairs << (short16)8 : pairs) >> (short16)8;
     return j == 0 ? pairs & (short16)0xff : as_short16(as_ushort16(pairs) >> (ushort16)8);
 }
+
+// 4-bit weights are positive where their bytes are unsigned.
+static inline bool wei_bytes_are_signed() {
+    return wei_is_int4() || wei_is_signed();
+}
+
+// Turns the quads of a panel into words of 16 bits: of quad k of column vector v, words[(2 * k + j) * NV + v]
+// has elements 0 and 2 (j = 0), or 1 and 3.
+static inline void widen_panel(int count, __private const vec_i *quads, __private vec_i *words) {
+#pragma unroll 1
+    for (int k = 0; k < count; ++k) {
+        vec_i row[NV];
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            row[v] = quads[k * NV + v];
+#pragma unroll
+        for (int j = 0; j < 2; ++j)
+#pragma unroll
+            for (int v = 0; v < NV; ++v)
+                words[(2 * k + j) * NV + v] = as_vec_i(words_of(row[v], j, wei_bytes_are_signed()));
+    }
+}
+#define WIDENS_PANEL
 
 #include "policy/int8_block.h"
 
@@ -71,14 +100,16 @@ static inline __attribute__((always_inline)) void load_row_of_quads(struct b_pan
     }
 }
 
-// 4-bit weights are positive where their bytes are unsigned.
-static inline bool wei_bytes_are_signed() {
-    return wei_is_int4() || wei_is_signed();
-}
-
 static inline __attribute__((always_inline)) short16 multiply_pairs(vec_i src, vec_i wei) {
     const char32 s = __builtin_astype(src, char32), w = __builtin_astype(wei, char32);
     return src_is_signed() ? vpmaddubsw(w, s) : vpmaddubsw(s, w);
+}
+
+// Words j of quad k of column vector v.
+static inline __attribute__((always_inline)) short16 load_b_words(struct b_panel b, int k, int v, int j) {
+    if (panel_has_words())
+        return as_short16(b.panel[(2 * k + j) * NV + v]);
+    return words_of(load_b_quads(b, k, v), j, wei_bytes_are_signed());
 }
 
 static inline __attribute__((always_inline)) vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
@@ -90,115 +121,146 @@ static inline __attribute__((always_inline)) vec_i dot_quads(vec_i sum, vec_i we
     return sum;
 }
 
+// The sum plus quad k of column vector v times a quad of src.
+static inline __attribute__((always_inline)) vec_i add_quads(vec_i sum, struct b_panel b, int k, int v,
+                                                             vec_i src) {
+    if (!panel_has_words())
+        return dot_quads(sum, load_b_quads(b, k, v), src);
+#pragma unroll
+    for (int j = 0; j < 2; ++j)
+        sum += vpmaddwd(load_b_words(b, k, v, j), words_of(src, j, src_is_signed()));
+    return sum;
+}
+
 // sum[v] += the sum of the panel's column vector v along K.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
     for (int k = 0; k < length; k += 4) {
         const int ones = length - k >= 4 ? 0x01010101 : 0x01010101 & ((1 << 8 * (length & 3)) - 1);
         for (int v = 0; v < NV; ++v)
-            sum[v] = dot_quads(sum[v], load_b_quads(b, k / 4, v), (vec_i)ones);
+            sum[v] = add_quads(sum[v], b, k / 4, v, (vec_i)ones);
     }
 }
 
-// src of a group as 16 bits, which 8 quads at a time become: words[2 * i][k] has elements 0 and 2 of quad k
-// of row i, words[2 * i + 1][k] elements 1 and 3. A single row gains nothing.
-typedef int row_words[TILE_K / 4];
-
+// Whether rows of src become words. A single row gains nothing.
 static inline bool has_row_words(const int count) {
-    return count > 1 && !HAS(FLAG_REDUCED_RANGE);
+    return panel_has_words() || (count > 1 && !HAS(FLAG_REDUCED_RANGE));
 }
 
-static inline void widen_rows(const int count, __private const bytes *src, int quads,
-                              __private row_words *words) {
-    for (int i = 0; i < count; ++i) {
-        global const int *row = (global const int *)src[i];
-        int k = 0;
-        for (; k + LANES <= quads; k += LANES)
+static inline __attribute__((always_inline)) void widen_rows(const int count, __private const bytes *src,
+                                                             int quads, __private row_words *words) {
+    int k = 0;
+#pragma unroll 1
+    for (; k + LANES <= quads; k += LANES)
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+            const vec_i row = vload8(0, (global const int *)src[i] + k);
+#pragma unroll
             for (int j = 0; j < 2; ++j)
-                vstore8(as_vec_i(words_of(vload8(0, row + k), j, src_is_signed())), 0, words[2 * i + j] + k);
-        for (; k < quads; ++k)
-            for (int j = 0; j < 2; ++j)
-                words[2 * i + j][k] = as_vec_i(words_of((vec_i)row[k], j, src_is_signed())).s0;
-    }
+                vstore8(as_vec_i(words_of(row, j, src_is_signed())), 0, words[2 * i + j] + k);
+        }
+#pragma unroll 1
+    for (; k < quads; ++k)
+#pragma unroll
+        for (int i = 0; i < 2 * count; ++i) {
+            const int quad = ((global const int *)src[i / 2])[k];
+            words[i][k] = as_vec_i(words_of((vec_i)quad, i % 2, src_is_signed())).s0;
+        }
 }
 
 // sum[i * NV + n] += row i of src times column vector v + n, for `count` rows and
-// SIDE_BY_SIDE(count) vectors, over `quads` quads along K.
+// PART_COLUMNS(count) vectors, over `quads` quads along K.
 static inline __attribute__((always_inline)) void multiply_bytes(const int count, int v,
                                                                  __private const bytes *src,
                                                                  __private const row_words *words, int quads,
                                                                  struct b_panel b, __private vec_i *sum) {
-    const int vectors = SIDE_BY_SIDE(count);
+    const int vectors = PART_COLUMNS(count);
+    __private const vec_i *panel = b.panel + v;
 #pragma unroll 1
-    for (int k = 0; k < quads; ++k) {
-        vec_i wei[NV];
-        load_row_of_quads(b, k, v, vectors, wei);
-        short16 columns[2][NV];
+    for (long k = 0; k < quads; ++k, panel += 2 * NV) {
+        vec_i quad[NV];
+        if (!panel_has_words())
+            load_row_of_quads(b, k, v, vectors, quad);
+        if (!has_row_words(count)) {
 #pragma unroll
-        for (int j = 0; j < 2; ++j)
-#pragma unroll
-            for (int n = 0; n < vectors; ++n)
-                columns[j][n] = words_of(wei[n], j, wei_bytes_are_signed());
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-            if (!has_row_words(count)) {
-                const int quad = ((global const int *)src[i])[k];
+            for (int i = 0; i < count; ++i) {
+                const int row = ((global const int *)src[i])[k];
 #pragma unroll
                 for (int n = 0; n < vectors; ++n)
-                    sum[i * NV + n] = dot_quads(sum[i * NV + n], wei[n], (vec_i)quad);
-                continue;
+                    sum[i * NV + n] = dot_quads(sum[i * NV + n], quad[n], (vec_i)row);
             }
+            continue;
+        }
 #pragma unroll
-            for (int j = 0; j < 2; ++j) {
+        for (int j = 0; j < 2; ++j) {
+            short16 wei[NV];
+#pragma unroll
+            for (int n = 0; n < vectors; ++n)
+                wei[n] = panel_has_words() ? as_short16(panel[j * NV + n])
+                                           : words_of(quad[n], j, wei_bytes_are_signed());
+#pragma unroll
+            for (int i = 0; i < count; ++i) {
                 const short16 row = as_short16((vec_i)words[2 * i + j][k]);
 #pragma unroll
                 for (int n = 0; n < vectors; ++n)
-                    sum[i * NV + n] += vpmaddwd(columns[j][n], row);
+                    sum[i * NV + n] += vpmaddwd(wei[n], row);
             }
         }
     }
 }
 
-// The largest number of quads whose sums of 4-bit products fit into 16 bits: -128 * 15 (s8 by u4),
-// 255 * -8 (u8 by s4), 255 * 15 (u8 by u4). With 7 bits of src they are half as large.
-static inline int quads_in_16_bits() {
-    return (src_is_signed() || wei_is_signed() ? 8 : 4) * (HAS(FLAG_REDUCED_RANGE) ? 2 : 1);
+// Quads whose sums of 4-bit products fit into 16 bits: 8 times -128 * 15 (s8 by u4) and 255 * -8 (u8 by s4),
+// each twice. With 7 bits of src they are half as large. Sums of u8 by u4, up to 8 * 2 * 255 * 15, begin at a
+// negative number.
+#define QUADS_IN_16_BITS (HAS(FLAG_REDUCED_RANGE) ? 16 : 8)
+#define FIRST_IN_16_BITS (src_is_signed() || wei_is_signed() ? 0 : -8 * 255 * 15)
+
+// part[i * NV + n] += row i of src times column vector v + n at quad k, in 16 bits.
+static inline __attribute__((always_inline)) void add_nibbles(const int count, int v, const bool begins,
+                                                              __private const bytes *src, int k,
+                                                              struct b_panel b, __private short16 *part) {
+    vec_i wei[NV];
+    load_row_of_quads(b, k, v, PART_COLUMNS(count), wei);
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+        const int quad = ((global const int *)src[i])[k];
+#pragma unroll
+        for (int n = 0; n < PART_COLUMNS(count); ++n) {
+            const short16 before = begins ? (short16)FIRST_IN_16_BITS : part[i * NV + n];
+            part[i * NV + n] = before + multiply_pairs((vec_i)quad, wei[n]);
+        }
+    }
 }
 
-// The same for 4-bit weights.
+// The same as multiply_bytes for 4-bit weights.
 static inline __attribute__((always_inline)) void multiply_nibbles(const int count, int v,
                                                                    __private const bytes *src, int quads,
                                                                    struct b_panel b, __private vec_i *sum) {
-    const int vectors = SIDE_BY_SIDE(count);
-    vec_i wei[NV];
+    const int times = (quads + QUADS_IN_16_BITS - 1) / QUADS_IN_16_BITS;
+#pragma unroll
+    for (int i = 0; i < (FIRST_IN_16_BITS != 0 ? count : 0); ++i)
+#pragma unroll
+        for (int n = 0; n < PART_COLUMNS(count); ++n)
+            sum[i * NV + n] -= (vec_i)(times * 2 * FIRST_IN_16_BITS);
 #pragma unroll 1
     for (int k = 0; k < quads;) {
         short16 part[ROWS * NV];
-#pragma unroll
-        for (int i = 0; i < count * vectors; ++i)
-            part[i] = 0;
-        const int end = min(k + quads_in_16_bits(), quads);
+        add_nibbles(count, v, true, src, k, b, part);
+        const int end = min(k + QUADS_IN_16_BITS, quads);
 #pragma unroll 1
-        for (; k < end; ++k) {
-            load_row_of_quads(b, k, v, vectors, wei);
-#pragma unroll
-            for (int i = 0; i < count; ++i) {
-                const int quad = ((global const int *)src[i])[k];
-#pragma unroll
-                for (int n = 0; n < vectors; ++n)
-                    part[i * vectors + n] += multiply_pairs((vec_i)quad, wei[n]);
-            }
-        }
+        for (++k; k < end; ++k)
+            add_nibbles(count, v, false, src, k, b, part);
 #pragma unroll
         for (int i = 0; i < count; ++i)
 #pragma unroll
-            for (int n = 0; n < vectors; ++n)
-                sum[i * NV + n] += vpmaddwd(part[i * vectors + n], (short16)1);
+            for (int n = 0; n < PART_COLUMNS(count); ++n)
+                sum[i * NV + n] += vpmaddwd(part[i * NV + n], (short16)1);
     }
 }
 
-// sum[i * NV + v] += row i of the group times column vector v of the panel.
-static inline __attribute__((always_inline)) void multiply(const int count, int first,
-                                                           __private const struct a_group *group, int length,
+// sum[i * NV + n] += row i of the group times column vector v + n of the panel, for PART_COLUMNS(count) of
+// them.
+static inline __attribute__((always_inline)) void multiply(const int count, int v,
+                                                           __private struct a_group *group, int length,
                                                            struct b_panel b, __private vec_i *sum,
                                                            __private vec_f *unused) {
     const int quads = length / 4;
@@ -206,22 +268,21 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
 #pragma unroll
     for (int i = 0; i < count; ++i)
         src[i] = group->src + group->rows->src[group->i0 + i] + group->k0;
-    row_words words[2 * ROWS];
-    if (!wei_is_int4() && has_row_words(count))
-        widen_rows(count, src, quads, words);
-#pragma unroll
-    for (int v = 0; v < NV; v += SIDE_BY_SIDE(count))
-        if (wei_is_int4())
-            multiply_nibbles(count, v, src, quads, b, sum + v);
-        else
-            multiply_bytes(count, v, src, words, quads, b, sum + v);
+    if (v == 0 && !wei_is_int4() && has_row_words(count))
+        widen_rows(count, src, quads, group->words);
+    if (wei_is_int4())
+        multiply_nibbles(count, v, src, quads, b, sum);
+    else
+        multiply_bytes(count, v, src, group->words, quads, b, sum);
     if (!HAS(FLAG_QUAD_TAIL) || length == 4 * quads)
         return;
+#pragma unroll
     for (int i = 0; i < count; ++i) {
         int quad = 0;
         for (int k = 4 * quads; k < length; ++k)
             quad |= src[i][k] << 8 * (k & 3);
-        for (int v = 0; v < NV; ++v)
-            sum[i * NV + v] = dot_quads(sum[i * NV + v], load_b_quads(b, quads, v), (vec_i)quad);
+#pragma unroll
+        for (int n = 0; n < PART_COLUMNS(count); ++n)
+            sum[i * NV + n] = add_quads(sum[i * NV + n], b, quads, v + n, (vec_i)quad);
     }
 }

@@ -3,7 +3,9 @@
 // where they are.
 #pragma once
 
+#ifndef AT_ONCE
 #include "policy/all_columns.h"
+#endif
 #include "policy/int8_panel.h"
 #include "policy/next_block.h"
 #include "policy/no_ahead.h"
@@ -12,7 +14,12 @@
 #define ANY_ROW_COUNT 1
 #define SUM_FACTOR 1.f
 #define WEI_SHIFT wei_shift()
-#define PANEL_VECTORS (TILE_K / 4 * NV)
+#define QUADS_OF_PANEL (TILE_K / 4 * NV)
+#ifdef WIDENS_PANEL
+#define PANEL_VECTORS (2 * QUADS_OF_PANEL)
+#else
+#define PANEL_VECTORS QUADS_OF_PANEL
+#endif
 typedef vec_i panel_vec;
 
 // The weights of a block. A quad is four elements of K of a column. If wei_in_place(), quad k of
@@ -42,12 +49,20 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     b.columns = w->columns;
     if (wei_in_place())
         return b;
+#ifdef WIDENS_PANEL
+    if (panel_has_words())
+        panel += QUADS_OF_PANEL;
+#endif
     if (spec_wei_unit() == UNIT_PACKED)
         for (int k = 0; k < (length + 3) / 4; ++k)
             for (int v = 0; v < NV; ++v)
                 panel[k * NV + v] = load_packed_quads(w->wei, b.first + 4 * (k * PACKED_N + v * LANES));
     else if (!HAS(FLAG_ALONG_K) && !multiplies_along_n())
         pack_panel(w->wei, &p->wei, b.first, length, w->columns, (__private int *)panel);
+#ifdef WIDENS_PANEL
+    if (panel_has_words())
+        widen_panel((length + 3) / 4, panel, panel - QUADS_OF_PANEL);
+#endif
     return b;
 }
 

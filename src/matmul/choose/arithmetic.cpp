@@ -77,7 +77,7 @@ bool reads_rows(const facts &f, const arithmetic &a) {
 bool differs_for_one_group(const facts &f, const arithmetic &a) {
     const problem &p = f.run();
     if (f.multiplies_quads())
-        return is_int4(p.wei.data_type) || a.flips_weights || a.reads_rows;
+        return is_int4(p.wei.data_type) || a.flips_weights || a.reads_rows || f.family.widens_bytes;
     if (f.row->family == isa_family::avx512_bf16)
         return is_small_float(p.wei.data_type);
     return f.row->multiplies == operands::f32 && !p.integer() &&

@@ -171,7 +171,9 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if ((flags & FLAG_WIDE_SUMS) && block.segment == block.k)
         block.segment = block.k_range;
 
-    if (!is_xe && (f.wei_reading == reading::packed || a.reads_rows) && block.tile_rows <= row.rows_at_once)
+    const bool may_be_one_group = f.wei_reading == reading::packed || a.reads_rows ||
+                                  (f.family.widens_bytes && f.laid_out->wei_unit == UNIT_ROW);
+    if (!is_xe && may_be_one_group && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;
     const zemm_dim_t abreast_k = flags & FLAG_ONE_GROUP ? BLOCK_ALONG_N : BLOCK_ABREAST;
     const zemm_dim_t block_k = is_xe                ? f.panel_k * f.panels
