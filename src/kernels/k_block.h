@@ -38,6 +38,14 @@ struct k_block {
     struct steps steps;
 };
 
+// The number of the block's group of K. group: elements of K in a group.
+static inline parameter_index along_k(global const struct matmul_problem *p, const struct k_block *block,
+                                      long group) {
+    return (parameter_index)(HAS_EQUAL_GROUPS(p, group)
+                                 ? block->segment
+                                 : (parameter_index)block->k0 / (parameter_index)group);
+}
+
 // What a group of rows needs of the current segment. R: the sum of a row of src.
 struct row_parameters {
     row_i correction[ROWS / VEC_ROWS];       // R - length * src_zp; multiplied by wei_zp

@@ -81,14 +81,6 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
     }
 }
 
-// The number of the block's group of K. group: elements of K in a group.
-static inline parameter_index along_k(global const struct matmul_problem *p, const struct k_block *block,
-                                      long group) {
-    return (parameter_index)(HAS_EQUAL_GROUPS(p, group)
-                                 ? block->segment
-                                 : (parameter_index)block->k0 / (parameter_index)group);
-}
-
 // The same as load_column_zero_points for floats, which the loads of scales read, and shifted.
 static inline void load_float_zero_points(global const struct matmul_problem *p,
                                           const struct matmul_arguments *args, const struct k_block *block,

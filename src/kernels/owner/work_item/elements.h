@@ -88,6 +88,22 @@ static __attribute__((noinline)) void load_elements(bytes from, tensor t, int da
     }
 }
 
+#if LANES > 1
+// Stores all columns of the tile as one of the types that most dst have. One function for all types would
+// load their constants for each row, which takes longer than the stores.
+static __attribute__((noinline)) void store_whole_row(global uchar *to, int data_type, long i,
+                                                      __private const column_f *x) {
+    if (data_type == DT_F16)
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            store_column_f(to, DT_F16, i + v * LANES, x[v]);
+    else
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            store_column_f(to, DT_F32, i + v * LANES, x[v]);
+}
+#endif
+
 // Stores the tile's columns of a row of dst.
 static __attribute__((noinline)) void store_elements(global uchar *dst, tensor t, long row, long n0,
                                                      int columns, __private const column_f *x) {

@@ -97,6 +97,13 @@ static inline void store_row(global const struct matmul_problem *p, global uchar
                              const struct row_index *r, long n0, int columns, __private const column_f *x) {
     const long row = row_offset(p, &p->dst, r);
     if (!HAS(FLAG_EXACT_S32)) {
+#if LANES > 1
+        const int type = p->dst.data_type;
+        if (columns == TILE_N && p->dst.column == 1 && (type == DT_F16 || type == DT_F32)) {
+            store_whole_row(dst, type, row + n0, x);
+            return;
+        }
+#endif
         store_elements(dst, &p->dst, row, n0, columns, x);
         return;
     }

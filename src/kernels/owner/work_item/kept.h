@@ -6,9 +6,8 @@
 
 #define MOST_SEGMENTS 8
 
-// What the sums of a segment are scaled with, as struct tile and struct tile_rows have it.
+// Scales and zero points of the columns of a segment.
 struct kept_segment {
-    column_f scale[ROW_VECTORS], correction[ROW_VECTORS];
     column_i wei_zp[NV];
     column_f wei_scale[NV];
 };
@@ -17,6 +16,9 @@ struct kept_segments {
     int count;
     long end; // of the range of K
     struct kept_segment segments[MOST_SEGMENTS];
+    // What the sums of a row of the tile are scaled with and corrected by, in each of the segments.
+    float scale[TILE_M][MOST_SEGMENTS];
+    int correction[TILE_M][MOST_SEGMENTS]; // with ZP_TERM_F32 the bits of f32
 };
 
 #define POLICY_STATE struct kept_segments kept;

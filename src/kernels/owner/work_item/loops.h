@@ -31,7 +31,7 @@ static __attribute__((noinline)) int go_to_tile_abreast(global const struct matm
 }
 
 // Loads what all rows need where a segment begins. With MULTIPLIES_AHEAD the factors of several groups are
-// loaded row by row, beside the products.
+// loaded row by row, beside the products. With KEEPS_SEGMENTS those of several segments are loaded at once.
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                    const struct k_block *block, __private struct tile_rows *rows) {
     if (!block->first && !block->opens)
@@ -42,8 +42,10 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
     if (has_groups(rows))
         return;
 #endif
+#ifndef KEEPS_SEGMENTS
     if (HAS_ROW_FACTORS)
         load_row_factors(p, args, block, rows);
+#endif
 }
 
 static inline int go_to_tile(global const struct matmul_problem *p, __private struct tile *t, int own) {
