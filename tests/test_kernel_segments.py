@@ -45,6 +45,9 @@ PROBLEMS = {
     "quads": problem(53, 100, 180, 12, dst_dt="f32", zp="s32"),
     "u8_src": problem(55, 64, 768, 256, wei_dt="s4", src_dt="u8", zp=None, scale_dt="f32"),
     "bf16_scales": problem(1, 64, 8192, 128, dst_dt="bf16", zp=None, scale_dt="bf16"),
+    "f32_scales": problem(51, 64, 1024, 128, scale_dt="f32"),
+    "f32_terms": problem(52, 64, 1024, 128, dst_dt="f32", scale_dt="f32"),
+    "e8m0_scales": problem(54, 64, 1024, 128, scale_dt="e8m0"),
     "seven_rows": problem(7, 192, 640, 64),
 }
 

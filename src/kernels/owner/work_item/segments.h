@@ -8,8 +8,8 @@
 
 // One vector of results plus a scaled sum. n: the kept segment; i: the row in the tile; v: the vector of
 // columns.
-static inline vec_f add_segment(vec_f result, vec_i sum, __private const struct tile *t,
-                                int n, int i, int v) {
+static inline vec_f add_segment(vec_f result, vec_i sum, __private const struct tile *t, int n, int i,
+                                int v) {
     __private const struct kept_segment *s = t->kept.segments + n;
     const vec_f wei_scale = HAS(FLAG_WEI_SCALE_K) ? s->wei_scale[v] : (vec_f)1.f;
     vec_f scaled = to_vec_f(sum);
