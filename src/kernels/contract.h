@@ -131,19 +131,19 @@
 //                       owner/work_item/kept.h
 //   multiply_segment(count, v0, a, from, quads, b, sum)   its products
 //   PREFETCHES_DST      optional: the tile of dst is prefetched before the products (PREFETCH_DST)
-//   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then
-//                       taken row by row: multiply adds those of one row. With it
-//   POLICY_STATE        wei, the weights of the block whose products are made, of which multiply reads
-//                       .products; and ahead, the group
-//   struct group_ahead, open_groups(rows, ahead)   prepares the groups of a tile
-//   begin_group(src, rows, i0, k0, length, b, ahead)   prepares the products of the group of rows from
-//                       row i0 of the tile on. rows: those of the tile
-//   PARTS, multiply_part(ahead)   makes one of so many parts of them
+//   MULTIPLIES_UNITS    optional: products are made by tiles, of ROWS rows and half of the columns at a time
+//                       (owner/work_item/units.h). With it POLICY_STATE and NOTE_END of
+//                       owner/work_item/kept_units.h, and the macros of policy/tiles_multiply.h
+//   KEEPS_UNITS         with MULTIPLIES_UNITS: whether segments are kept until several are multiplied in a
+//   row
 //
 // Most policies are a few lines on top of a shared one: policy/int8.h needs DOT, a dot product of
 // four bytes; policy/fma.h needs nothing; policy/xe_multiply.h needs dpas.
 #pragma once
 
+#ifndef KEEPS_UNITS
+#define KEEPS_UNITS false
+#endif
 #ifndef POLICY_BLOCK_K
 #define POLICY_BLOCK_K TILE_K
 #endif

@@ -13,6 +13,10 @@
 #define WEI_SHIFT 0
 #define STEP 64
 
+// Weights that are read from where they are need no panel, so all of K may be one block.
+#define LONGEST_IN_PLACE 16384
+#define POLICY_BLOCK_K (wei_in_place() ? LONGEST_IN_PLACE : TILE_K)
+
 TILE_INTRINSIC x86_tdpbssd(uchar sum, uchar src, uchar wei) __asm("llvm.x86.tdpbssd");
 TILE_INTRINSIC x86_tdpbsud(uchar sum, uchar src, uchar wei) __asm("llvm.x86.tdpbsud");
 TILE_INTRINSIC x86_tdpbusd(uchar sum, uchar src, uchar wei) __asm("llvm.x86.tdpbusd");
@@ -67,36 +71,38 @@ static inline void copy_src_row(__private uchar *to, bytes src, long i, int leng
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    const int rows = (length + 3) / 4, padded = (length + STEP - 1) / STEP * 16;
+    // Of weights in place the panel has the last step only.
+    const int begin = wei_in_place() ? length / STEP * 16 : 0, filled = length / STEP * 16;
+    const int rows = (length + 3) / 4 - begin, padded = (length + STEP - 1) / STEP * 16 - begin;
     const long first = block_begin(w, p, k0);
     if (spec_wei_unit() == UNIT_PACKED)
-        for (int k = wei_in_place() ? length / STEP * 16 : 0; k < rows; ++k)
+        for (int k = 0; k < rows; ++k)
             for (int v = 0; v < NV; ++v)
-                panel[k * NV + v] = load_packed_quads(w->wei, first + 4 * (k * PACKED_N + v * LANES));
+                panel[k * NV + v] =
+                    load_packed_quads(w->wei, first + 4 * ((begin + k) * PACKED_N + v * LANES));
     else
         pack_panel(w->wei, &p->wei, first, length, w->columns, (__private int *)panel);
     for (int i = rows * NV; i < padded * NV; ++i)
         panel[i] = 0;
-    struct b_panel b = {.whole = wei_in_place() ? (ulong)(w->wei + first) : (ulong)panel, .panel = panel};
-    find_next_wei(w->wei, first, length, &b);
-    return b;
+    return (struct b_panel){wei_in_place() ? (ulong)(w->wei + first) : (ulong)panel,
+                            (ulong)(panel + (filled - begin) * NV)};
 }
 
 // sum[v] += the sum of the panel's column vector v along K: the products with a row of ones.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
     struct tile_rows16 tiles[8];
     int16 ones = 0x01010101, sums[16];
-    const int whole = length / STEP;
+    const int filled = length / STEP;
     TILE_ZERO(tiles, 0);
     TILE_ZERO(tiles, 1);
     TILE_ZERO(tiles, 2);
     TILE_ZERO(tiles, 3);
 #pragma unroll 1
     for (int s = 0; s * STEP < length; ++s) {
-        if (s == whole)
+        if (s == filled)
             for (int k = length - s * STEP; k < STEP; ++k)
                 ((__private uchar *)&ones)[k] = 0;
-        const ulong wei = wei_step(b, s, whole);
+        const ulong wei = wei_step(b, s, filled);
         TILE_LOAD(tiles, 4, (ulong)&ones, 0);
         TILE_LOAD(tiles, 5, wei, WEI_ROW);
         TILE_MULTIPLY(tiles, 0, 4, 5);

@@ -40,9 +40,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     load_words(w, p, k0, length, wei_zp, panel);
     for (int i = (length + 1) / 2 * NV; i < (length + STEP - 1) / STEP * 16 * NV; ++i)
         panel[i] = 0;
-    struct b_panel b = {.whole = (ulong)panel, .panel = panel};
-    find_next_wei(w->wei, block_begin(w, p, k0), length, &b);
-    return b;
+    return (struct b_panel){(ulong)panel, (ulong)(panel + length / STEP * 16 * NV)};
 }
 
 // Zero points of the weights are subtracted from the weights.

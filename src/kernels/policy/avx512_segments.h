@@ -7,6 +7,7 @@
 #include "owner/work_item/kept.h"
 
 #define KEEPS_SEGMENTS 1
+#define POLICY_STATE struct kept_segments kept;
 #define COLUMNS_AT_ONCE 2
 
 #include "policy/avx512_vnni.h"

@@ -6,9 +6,9 @@
 
 #define MOST_SEGMENTS 8
 
-// Scales and zero points of the columns of a segment.
+// Scales and zero points of the columns of a segment, and sums of the weights along it.
 struct kept_segment {
-    column_i wei_zp[NV];
+    column_i wei_zp[NV], wei_sum[NV];
     column_f wei_scale[NV];
 };
 
@@ -19,7 +19,7 @@ struct kept_segments {
     // What the sums of a row of the tile are scaled with and corrected by, in each of the segments.
     float scale[TILE_M][MOST_SEGMENTS];
     int correction[TILE_M][MOST_SEGMENTS]; // with ZP_TERM_F32 the bits of f32
+    int src_zp[TILE_M][MOST_SEGMENTS];
 };
 
-#define POLICY_STATE struct kept_segments kept;
 #define NOTE_END(t, k_end) ((t)->kept.end = (k_end))

@@ -30,18 +30,13 @@ static __attribute__((noinline)) int go_to_tile_abreast(global const struct matm
     return tiles;
 }
 
-// Loads what all rows need where a segment begins. With MULTIPLIES_AHEAD the factors of several groups are
-// loaded row by row, beside the products. With KEEPS_SEGMENTS those of several segments are loaded at once.
+// Loads what all rows need where a segment begins, unless they load what they need of several at once.
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                    const struct k_block *block, __private struct tile_rows *rows) {
-    if (!block->first && !block->opens)
+    if (KEEPS_UNITS || (!block->first && !block->opens))
         return;
     if (HAS(FLAG_SRC_ZP))
         load_row_zero_points(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, block->src_zp, rows);
-#ifdef MULTIPLIES_AHEAD
-    if (has_groups(rows))
-        return;
-#endif
 #ifndef KEEPS_SEGMENTS
     if (HAS_ROW_FACTORS)
         load_row_factors(p, args, block, rows);
@@ -92,68 +87,8 @@ static inline int next_count(int left) {
 
 #ifdef KEEPS_SEGMENTS
 #include "owner/work_item/segments.h"
-#elif defined(MULTIPLIES_AHEAD)
-// Elements of K in the block that follows; 0: there is none.
-static inline int next_length(global const struct matmul_problem *p, const struct k_block *block, long end) {
-    const k_index k1 = block->k0 + block->length, segment = (k_index)p->segment;
-    const k_index segment_end = (block->segment + 1 + (block->last ? 1 : 0)) * segment;
-    return BLOCK_LENGTH(k1, min(segment_end, (k_index)end));
-}
-
-// The products of a group of rows are made in parts, while the rows of the group before it are scaled: tiles
-// multiply and vectors scale at the same time. The products of the first group are made before, or beside the
-// last group of the block before: not if that is the same group, which waits for its weights, nor if the
-// weights of the panel need zero points that are not known then.
-static inline void multiply_block(const struct k_block *block, bytes src,
-                                  global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                  const struct wei_source *source, __private panel_vec *panel,
-                                  __private struct tile *t) {
-    const bool goes_on = has_groups(&t->rows) && (HAS(FLAG_INTEGER) || !HAS(FLAG_WEI_ZP_K));
-    const int following = goes_on ? next_length(p, block, t->ahead.end) : 0;
-    __private struct group_ahead *ahead = &t->ahead;
-    if (block->opens)
-        open_groups(&t->rows, ahead);
-    const bool loads_factors = HAS_ROW_FACTORS && has_groups(&t->rows) && (block->first || block->opens);
-    if (block->opens || !goes_on) {
-        t->wei = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
-        begin_group(src, &t->rows, 0, block->k0, block->length, t->wei, ahead);
-#pragma unroll 1
-        for (int i = 0; i < PARTS; ++i)
-            multiply_part(ahead);
-    }
-    if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
-        add_wei_sums(t->wei, block->length, t->wei_sum);
-    struct row_parameters parameters;
-#pragma unroll 1
-    for (int i0 = 0; i0 < t->count; i0 += ROWS) {
-        const int next = i0 + ROWS;
-        t->wei.products = ahead->sums;
-        bool has_next = next < t->count;
-        if (has_next) {
-            begin_group(src, &t->rows, next, block->k0, block->length, t->wei, ahead);
-        } else if (following > 0) {
-            has_next = true;
-            __private const panel_vec *products = t->wei.products;
-            t->wei = load_b(source, p, block->k0 + block->length, following, t->wei_zp, panel);
-            t->wei.products = products;
-            begin_group(src, &t->rows, 0, block->k0 + block->length, following, t->wei, ahead);
-        }
-#pragma unroll 1
-        for (int i = i0; i < next; i += ROWS / PARTS) {
-            if (i < t->count) {
-                if (loads_factors) {
-#pragma unroll
-                    for (int j = i; j < i + ROWS / PARTS; ++j)
-                        load_row_factor(j, p, args, block, &t->rows);
-                }
-                load_row_parameters(ROWS / PARTS, i, p, args, &t->rows, block, &parameters);
-                multiply_rows(ROWS / PARTS, i, src, p, t, &parameters, block, t->wei);
-            }
-            if (has_next)
-                multiply_part(ahead);
-        }
-    }
-}
+#elif defined(MULTIPLIES_UNITS)
+#include "owner/work_item/units.h"
 #else
 // Multiplies all groups of rows of the tile. Groups differ by one row at most, unless ROWS > 8.
 static inline void multiply_tile(bytes src, global const struct matmul_problem *p,

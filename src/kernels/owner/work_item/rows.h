@@ -40,11 +40,6 @@ static inline struct row_index row_behind(global const struct matmul_problem *p,
 #define ROW_OF_TILE(p, first, linear, i) row_at(p, linear)
 #endif
 
-// Whether the tile has several groups of ROWS rows.
-static inline bool has_groups(__private const struct tile_rows *rows) {
-    return rows->padded > ROWS;
-}
-
 // first: number of the tile's first row in the whole batch; in_matrix: its number in the matrix.
 static inline void find_rows(bytes src, global const struct matmul_problem *p, long first, long in_matrix,
                              int count, __private struct tile_rows *rows) {
@@ -121,28 +116,6 @@ static inline void load_row_zero_points(ulong address, int data_type, int host, 
 #pragma unroll 1
     for (; i < rows->padded; ++i)
         rows->zp[i] = rows->zp[i - 1];
-}
-
-// The same as load_row_factors for one row.
-static inline void load_row_factor(int i, global const struct matmul_problem *p,
-                                   const struct matmul_arguments *args, const struct k_block *block,
-                                   __private struct tile_rows *rows) {
-    const int sum = HAS_ROW_CORRECTIONS ? load_correction(p, args, block, rows->reductions[i],
-                                                          HAS(FLAG_SRC_ZP) ? rows->zp[i] : 0)
-                                        : 0;
-    float scale = 1.f;
-    if (HAS(FLAG_SRC_SCALE_K)) {
-        scale = load_scale(args->src_scale, SRC_SCALE_DT(p), args->host_src_scale,
-                           rows->src_scale[i] + block->src_scale);
-        ((__private float *)rows->scale)[i] = scale;
-    }
-    if (spec_zp_term() == ZP_TERM_F32)
-        ((__private float *)rows->correction)[i] = (float)sum;
-    if (spec_zp_term() == ZP_TERM_LAST) {
-        __private float *scaled = &((__private float *)rows->scaled_corrections)[i];
-        *scaled = fma((float)sum, scale, *scaled);
-        ((__private int *)rows->correction)[i] = sum * -rows->mean_zp;
-    }
 }
 
 static inline __attribute__((always_inline)) void

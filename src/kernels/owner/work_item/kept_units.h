@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short segments whose products are still to be made, of a policy that multiplies units
+// (owner/work_item/units.h).
+#pragma once
+
+#include "owner/work_item/kept.h"
+
+// Where a kept segment and its weights are.
+struct kept_operands {
+    k_index k0;
+    int length;
+    int step; // the number of its first step among those of all kept segments
+    struct b_panel wei;
+};
+
+struct kept_units {
+    int planned, steps; // segments that are multiplied together, and steps of those that are kept
+    struct kept_operands segments[MOST_SEGMENTS];
+    struct tile_rows16 tiles[8]; // in software
+};
+
+#define POLICY_STATE                                                                                         \
+    struct kept_segments kept;                                                                               \
+    struct kept_units units;
+
+// Whether segments are kept: short ones that are scaled. The sums of others stay in tiles or struct tile.
+#define KEEPS_UNITS (HAS(FLAG_WHOLE_SEGMENTS) && SEGMENTS_ARE_SCALED)

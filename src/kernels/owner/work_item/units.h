@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop of the owner work_item for policies that multiply units: a group of rows and half of the columns
+// (MULTIPLIES_UNITS). Where segments are short, several of them are kept. Then a group of rows, whose results
+// stay in the L1 cache, is multiplied with all of them: the products of a unit are made while the sums of the
+// unit before it are scaled, for tiles multiply and vectors scale at the same time.
+#pragma once
+
+#include "owner/work_item/kept_rows.h"
+
+#define UNIT_VECTORS (NV / 2) // of columns
+
+// ---- Short segments ----
+
+// A unit whose sums are to be scaled.
+struct scaled_unit {
+    __private const panel_vec *sums; // [ROWS][UNIT_VECTORS]; 0: there is none
+    int segment, i0, v0;             // i0: the group's first row in the tile; v0: the unit's first vector
+};
+
+// Adds the scaled sums of one of `parts` parts of the rows of a unit to the results.
+static inline __attribute__((always_inline)) void
+scale_part(__private struct tile *t, const struct scaled_unit *u, int part, int parts) {
+    const int at_once = 4, n = u->segment;
+    column_i zp[UNIT_VECTORS], wei_sum[UNIT_VECTORS];
+    column_f scale[UNIT_VECTORS];
+#pragma unroll
+    for (int v = 0; v < UNIT_VECTORS; ++v) {
+        zp[v] = kept_zero_point(t, n, u->v0 + v);
+        scale[v] = kept_scale(t, n, u->v0 + v);
+        wei_sum[v] = t->kept.segments[n].wei_sum[u->v0 + v];
+    }
+    const int end = ROWS / at_once * (part + 1) / parts * at_once;
+#pragma unroll 1
+    for (int r = ROWS / at_once * part / parts * at_once; r < end; r += at_once) {
+#pragma unroll
+        for (int i = r; i < r + at_once; ++i) {
+            const int row = u->i0 + i, correction = t->kept.correction[row][n];
+            const int src_zp = t->kept.src_zp[row][n];
+#pragma unroll
+            for (int v = 0; v < UNIT_VECTORS; ++v) {
+                vec_i sum = u->sums[i * UNIT_VECTORS + v] - subtrahend(zp[v], correction);
+                if (HAS(FLAG_SRC_ZP))
+                    sum -= wei_sum[v] * (vec_i)src_zp;
+                __private vec_f *result = t->result + row * NV + u->v0 + v;
+                *result = add_scaled(*result, HAS(FLAG_INTEGER) ? to_vec_f(sum) : as_vec_f(sum), zp[v],
+                                     scale[v], correction, t->kept.scale[row][n]);
+            }
+        }
+    }
+}
+
+// Multiplies the group of rows from row i0 of the tile on with the kept segments.
+static inline void multiply_kept(bytes src, int i0, __private panel_vec *panel, __private struct tile *t) {
+    __private const long *first = t->rows.src + i0;
+    const int count = min(t->count - i0, ROWS);
+    const bool is_even = is_in_place(first, count);
+    const k_index k0 = t->units.segments[0].k0;
+    const struct row_block in_place = rows_in_place(src, first, count, k0);
+    const struct row_block copied = rows_of_copy(panel + PANEL_SRC, is_even ? in_place.lower : 16);
+    struct scaled_unit unit = {.sums = 0};
+    __private panel_vec *sums = panel + PANEL_SUMS;
+    int side = 0;
+#pragma unroll 1
+    for (int n = 0; n < t->kept.count; ++n) {
+        __private const struct kept_operands *s = t->units.segments + n;
+        const int steps = (s->length + STEP - 1) / STEP, filled = s->length / STEP,
+                  whole = is_even ? filled : 0;
+        if (whole < steps)
+            copy_src(src, first, s->k0, whole, s->length, panel + PANEL_SRC + s->step * ROWS);
+#pragma unroll 1
+        for (int v0 = 0; v0 < NV; v0 += UNIT_VECTORS) {
+            EACH_TILE_OF_SUMS(CLEAR_TILE, t->units.tiles, 0, 0, 0);
+#pragma unroll 1
+            for (int i = 0; i < steps; ++i) {
+                const struct row_block r = i < whole ? in_place : copied;
+                const ulong a =
+                    r.src + (i < whole ? (s->k0 - k0) * (64 / STEP) + i * 64 : (s->step + i) * ROWS * 64);
+                MULTIPLY_STEP(t->units.tiles, r, a, wei_step(s->wei, i, filled) + v0 * 64);
+                if (unit.sums != 0)
+                    scale_part(t, &unit, i, steps);
+            }
+            __private panel_vec *to = sums + side * ROWS * UNIT_VECTORS;
+            side ^= 1;
+            EACH_TILE_OF_SUMS(TILE_STORE, t->units.tiles, (ulong)to, UNIT_VECTORS * 64, copied.lower);
+            unit = (struct scaled_unit){to, n, i0, v0};
+        }
+    }
+    scale_part(t, &unit, 0, 1);
+}
+
+// Keeps the block, which is a segment. Segments are multiplied as soon as no other one fits.
+static inline void keep_block(const struct k_block *block, bytes src, global const struct matmul_problem *p,
+                              const struct matmul_arguments *args, const struct wei_source *source,
+                              __private panel_vec *panel, __private struct tile *t) {
+    const int steps = (block->length + STEP - 1) / STEP;
+    if (block->opens)
+        t->kept.count = 0;
+    if (t->kept.count == 0) {
+        const int most = min(MOST_SEGMENTS, STEPS / steps);
+        t->units.steps = 0;
+        t->units.planned =
+            (int)min((long)most, (t->kept.end - block->k0 + block->length - 1) / block->length);
+        keep_rows(p, args, block, t->units.planned, t);
+    }
+    const struct b_panel b =
+        load_b(source, p, block->k0, block->length, t->wei_zp, panel + t->units.steps * 16 * NV);
+    if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
+        add_wei_sums(b, block->length, t->wei_sum);
+    t->units.segments[t->kept.count] = (struct kept_operands){block->k0, block->length, t->units.steps, b};
+    t->units.steps += steps;
+    keep_columns(t);
+    if (++t->kept.count < t->units.planned)
+        return;
+#pragma unroll 1
+    for (int i0 = 0; i0 < t->count; i0 += ROWS)
+        multiply_kept(src, i0, panel, t);
+    t->kept.count = 0;
+}
+
+// ---- Other segments: sums are made in tiles over all of a block ----
+
+// The products of a block: they are added to the sums of struct tile.
+static inline void add_products(const struct k_block *block, bytes src, struct b_panel b,
+                                __private panel_vec *panel, __private struct tile *t) {
+    const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->opens;
+    const int filled = block->length / STEP;
+#pragma unroll 1
+    for (int i0 = 0; i0 < t->count; i0 += ROWS) {
+        __private const long *first = t->rows.src + i0;
+        const int count = min(t->count - i0, ROWS);
+        const bool is_even = is_in_place(first, count);
+        const int whole = is_even ? filled : 0;
+        const struct row_block in_place = rows_in_place(src, first, count, block->k0);
+        __private panel_vec *copy = panel + PANEL_SRC;
+        const int copied = (block->length + STEP - 1) / STEP - whole;
+        // All steps are copied, or the last one, which K does not fill.
+        for (int from = 0; from == 0 || from < copied; from += STEPS) {
+            const int steps = min(copied - from, STEPS);
+            if (steps > 0)
+                copy_src(src, first, block->k0 + (long)(whole + from) * STEP, 0,
+                         min(STEPS * STEP, block->length - (whole + from) * STEP), copy);
+            const struct row_block rows = rows_of_copy(copy, is_even ? in_place.lower : 16);
+#pragma unroll 1
+            for (int v0 = 0; v0 < NV; v0 += UNIT_VECTORS) {
+                const ulong sums = (ulong)(t->sum + i0 * NV + v0);
+                const long lower = rows.lower;
+                if (begins && from == 0)
+                    EACH_TILE_OF_SUMS(CLEAR_TILE, t->units.tiles, sums, NV * 64, lower);
+                else
+                    EACH_TILE_OF_SUMS(TILE_LOAD, t->units.tiles, sums, NV * 64, lower);
+#pragma unroll 1
+                for (int i = 0; from == 0 && i < whole; ++i)
+                    MULTIPLY_STEP(t->units.tiles, in_place, in_place.src + i * 64,
+                                  b.whole + i * WEI_STEP + v0 * 64);
+#pragma unroll 1
+                for (int i = 0; i < steps; ++i) {
+                    MULTIPLY_STEP(t->units.tiles, rows, rows.src + i * ROWS * 64,
+                                  wei_step(b, whole + from + i, filled) + v0 * 64);
+                }
+                EACH_TILE_OF_SUMS(TILE_STORE, t->units.tiles, sums, NV * 64, lower);
+            }
+        }
+    }
+}
+
+// multiply_rows finds the products in the sums of struct tile, and takes them where the segment ends.
+#undef SUM_BEGINS
+#define SUM_BEGINS(block) false
+#undef TAKES_CORRECTION
+#define TAKES_CORRECTION(block) true
+static inline __attribute__((always_inline)) void multiply(const int count, int first,
+                                                           __private const struct a_group *group, int length,
+                                                           struct b_panel b, __private vec_i *integers,
+                                                           __private vec_f *floats) {}
+
+static inline void multiply_block(const struct k_block *block, bytes src,
+                                  global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                  const struct wei_source *source, __private panel_vec *panel,
+                                  __private struct tile *t) {
+    if (KEEPS_UNITS) {
+        keep_block(block, src, p, args, source, panel, t);
+        return;
+    }
+    const struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
+    if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
+        add_wei_sums(b, block->length, t->wei_sum);
+    add_products(block, src, b, panel, t);
+    if (!block->last || !(SEGMENTS_ARE_SCALED || HAS(FLAG_REDUCTIONS) || HAS(FLAG_SRC_ZP)))
+        return;
+    struct row_parameters parameters;
+#pragma unroll 1
+    for (int i = 0; i < t->count; i += 4) {
+        load_row_parameters(4, i, p, args, &t->rows, block, &parameters);
+        multiply_rows(4, i, src, p, t, &parameters, block, b);
+    }
+}
