@@ -111,6 +111,7 @@ launch reduce_launch(const facts &f, const memory_desc &reductions, const operan
     l.plan.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_SRC_UNIT, f.src_unit}};
     l.plan.group_count = {work_groups(reductions.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K"),
                           work_groups(f.rows.all, 1, "M"), 1};
+    l.plan.operations = md_nelems(p.src);
     l.operands = {src, to, block_address};
     return l;
 }
