@@ -7,11 +7,13 @@
 //   f32 after one more instruction.
 //   Zero points leave the loop: sum s (w - zw) = sum s (w - c) - (zw - c) * sum s. The centre c of the
 //   type keeps both terms as small as the products.
-// - 8 bits: the bytes of a word become the mantissa of an f32 by one vpternlogd: byte 0 of 2^23 + byte, byte
-// 1
-//   of 2^15 + byte. A subtraction takes this power of 2 and the zero point off together, which is exact.
-//   Float zero points are taken off bytes that vpmovsxbd or vpmovzxbd loads, the four elements of K of four
-//   columns in the order of memory, each with a sum of its own.
+// - 8 bits with integer zero points: the bytes of a word become the mantissa of an f32 by one vpternlogd:
+// byte
+//   0 of 2^23 + byte, byte 1 of 2^15 + byte. A subtraction takes this power of 2 and the zero point off
+//   together, which is exact.
+// - 8 bits with float zero points or none: vpmovsxbd or vpmovzxbd loads the four elements of K of four
+// columns,
+//   in the order of memory. Each is added to a sum of its own.
 // - f8: policy/f8_pairs.h.
 // f8 and f4 have no zero points here.
 #pragma once
@@ -80,7 +82,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     __private panel_vec *panel) {
     const long first = block_begin(w, p, k0);
     const struct b_panel b = {w->wei + first * wei_bits() / 8, panel, wei_zp};
-    if (wei_bits() == 8 && HAS(FLAG_WEI_ZP) && HAS(FLAG_FLOAT_ZP))
+    if (wei_bits() == 8 && HAS(FLAG_FLOAT_ZP))
         for (int v = 0; v < NV; ++v)
             spread_zero_points(wei_zp[v], panel + 4 * v);
     return b;
@@ -150,7 +152,11 @@ multiply_int4(const int count, __private const float *a, int length, struct b_pa
     }
 }
 
-// ---- 8 bits, with integer zero points or none
+// ---- 8 bits, with integer zero points
+
+static inline bool has_integer_zero_points() {
+    return HAS(FLAG_WEI_ZP) && !HAS(FLAG_FLOAT_ZP);
+}
 
 // The words of four elements of K of 16 columns: elements `first` and `first` + 1 as f32, with 2^23 and 2^15
 // added and, if they are signed, 128.
@@ -165,7 +171,7 @@ static inline void add_powers(vec_i words, int first, __private vec_f *value) {
 static inline bool zero_points_are_near(__private const vec_i *zp) {
     const int most = 1 << 22;
     vec_i far = (vec_i)0;
-    for (int v = 0; v < (HAS(FLAG_WEI_ZP) ? NV : 0); ++v)
+    for (int v = 0; v < NV; ++v)
         far |= (zp[v] > most) | (zp[v] < -most);
     return !any(far);
 }
@@ -180,7 +186,7 @@ static inline __attribute__((always_inline)) void multiply_bytes(const int count
         part[i][0] = part[i][1] = (vec_f)0.f;
 #pragma unroll
     for (int v = 0; v < NV; ++v) {
-        const vec_f zp = HAS(FLAG_WEI_ZP) ? to_vec_f(b.zero_points[v]) : (vec_f)0.f;
+        const vec_f zp = to_vec_f(b.zero_points[v]);
         const float centre = spec_wei_dt() == DT_S8 ? 128.f : 0.f;
         zero[v][0] = zp + (vec_f)(0x1p23f + centre);
         zero[v][1] = zp + (vec_f)(0x1p15f + centre);
@@ -211,7 +217,7 @@ static inline __attribute__((always_inline)) void multiply_bytes(const int count
         sum[i] += part[i][0] + part[i][1];
 }
 
-// ---- 8 bits, with float zero points
+// ---- 8 bits, with float zero points or none
 
 // Four elements of K of four columns: the bytes 16 * i and up of a step, less their zero points.
 static inline vec_f load_fours(struct b_panel b, int s, int i) {
@@ -319,7 +325,7 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
         multiply_pairs(count, a, length, b.wei, sum);
         return;
     }
-    if (wei_bits() == 8 && HAS(FLAG_FLOAT_ZP)) {
+    if (wei_bits() == 8 && !has_integer_zero_points()) {
         multiply_int8(count, a, length, b, sum);
         return;
     }
