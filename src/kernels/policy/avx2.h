@@ -167,42 +167,62 @@ static inline __attribute__((always_inline)) void widen_rows(const int count, __
         }
 }
 
-// sum[i * NV + n] += row i of src times column vector v + n, for `count` rows and
-// PART_COLUMNS(count) vectors, over `quads` quads along K.
-static inline __attribute__((always_inline)) void multiply_bytes(const int count, int v,
-                                                                 __private const bytes *src,
+// sum[i * NV + n] += row i of src times column vector v + n, for `count` rows and PART_COLUMNS(count)
+// vectors, over `quads` quads along K. Here the panel has words.
+static inline __attribute__((always_inline)) void multiply_words(const int count, int v,
                                                                  __private const row_words *words, int quads,
                                                                  struct b_panel b, __private vec_i *sum) {
-    const int vectors = PART_COLUMNS(count);
     __private const vec_i *panel = b.panel + v;
 #pragma unroll 1
-    for (long k = 0; k < quads; ++k, panel += 2 * NV) {
-        vec_i quad[NV];
-        if (!panel_has_words())
-            load_row_of_quads(b, k, v, vectors, quad);
-        if (!has_row_words(count)) {
-#pragma unroll
-            for (int i = 0; i < count; ++i) {
-                const int row = ((global const int *)src[i])[k];
-#pragma unroll
-                for (int n = 0; n < vectors; ++n)
-                    sum[i * NV + n] = dot_quads(sum[i * NV + n], quad[n], (vec_i)row);
-            }
-            continue;
-        }
+    for (long k = 0; k < quads; ++k, panel += 2 * NV)
 #pragma unroll
         for (int j = 0; j < 2; ++j) {
             short16 wei[NV];
 #pragma unroll
-            for (int n = 0; n < vectors; ++n)
-                wei[n] = panel_has_words() ? as_short16(panel[j * NV + n])
-                                           : words_of(quad[n], j, wei_bytes_are_signed());
+            for (int n = 0; n < PART_COLUMNS(count); ++n)
+                wei[n] = as_short16(panel[j * NV + n]);
 #pragma unroll
             for (int i = 0; i < count; ++i) {
                 const short16 row = as_short16((vec_i)words[2 * i + j][k]);
 #pragma unroll
-                for (int n = 0; n < vectors; ++n)
+                for (int n = 0; n < PART_COLUMNS(count); ++n)
                     sum[i * NV + n] += vpmaddwd(wei[n], row);
+            }
+        }
+}
+
+// The same for quads of weights. Both pairs of a row are multiplied before the next row: then compilers need
+// fewer registers, and multiplications do not wait for additions.
+static inline __attribute__((always_inline)) void multiply_quads(const int count, int v,
+                                                                 __private const bytes *src,
+                                                                 __private const row_words *words, int quads,
+                                                                 struct b_panel b, __private vec_i *sum) {
+    const int vectors = PART_COLUMNS(count);
+#pragma unroll 1
+    for (int k = 0; k < quads; ++k) {
+        vec_i wei[NV];
+        load_row_of_quads(b, k, v, vectors, wei);
+        short16 columns[2][NV];
+#pragma unroll
+        for (int j = 0; j < 2; ++j)
+#pragma unroll
+            for (int n = 0; n < vectors; ++n)
+                columns[j][n] = words_of(wei[n], j, wei_bytes_are_signed());
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+            if (!has_row_words(count)) {
+                const int quad = ((global const int *)src[i])[k];
+#pragma unroll
+                for (int n = 0; n < vectors; ++n)
+                    sum[i * NV + n] = dot_quads(sum[i * NV + n], wei[n], (vec_i)quad);
+                continue;
+            }
+#pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                const short16 row = as_short16((vec_i)words[2 * i + j][k]);
+#pragma unroll
+                for (int n = 0; n < vectors; ++n)
+                    sum[i * NV + n] += vpmaddwd(columns[j][n], row);
             }
         }
     }
@@ -231,7 +251,7 @@ static inline __attribute__((always_inline)) void add_nibbles(const int count, i
     }
 }
 
-// The same as multiply_bytes for 4-bit weights.
+// The same for 4-bit weights.
 static inline __attribute__((always_inline)) void multiply_nibbles(const int count, int v,
                                                                    __private const bytes *src, int quads,
                                                                    struct b_panel b, __private vec_i *sum) {
@@ -272,8 +292,10 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
         widen_rows(count, src, quads, group->words);
     if (wei_is_int4())
         multiply_nibbles(count, v, src, quads, b, sum);
+    else if (panel_has_words())
+        multiply_words(count, v, group->words, quads, b, sum);
     else
-        multiply_bytes(count, v, src, group->words, quads, b, sum);
+        multiply_quads(count, v, src, group->words, quads, b, sum);
     if (!HAS(FLAG_QUAD_TAIL) || length == 4 * quads)
         return;
 #pragma unroll

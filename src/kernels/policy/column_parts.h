@@ -11,7 +11,12 @@
 
 #define AT_ONCE(count) PART_VECTORS(count)
 #define PART_VECTORS(count) ((count)*PART_COLUMNS(count))
-#define EACH_PART _Pragma("unroll 1") for (int part = 0; part < NV; part += PART_COLUMNS(count))
+#if TILE_M == ROWS
+#define UNROLL_PARTS "unroll"
+#else // it would take too long to compile
+#define UNROLL_PARTS "unroll 1"
+#endif
+#define EACH_PART _Pragma(UNROLL_PARTS) for (int part = 0; part < NV; part += PART_COLUMNS(count))
 #define FIRST_OF(v) part
 // Of vector i of a part: the number of its sum, of its result in the tile, its row and its column vector.
 #define SUM_OF(i) ROW_OF(i) * NV + i % PART_COLUMNS(count)
