@@ -4,7 +4,6 @@ build.
 """
 
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from zemm.isa.cpu.analysis import Shape, analyse
 from zemm.isa.cpu.assembly import Function, Instruction, parse
 from zemm.isa.cpu.devices import CPUS, Cpu
 from zemm.isa.cpu.loops import k_loops
-from zemm.isa.cpu.multiplies import TILE_PARTS, depth, products
+from zemm.isa.cpu.multiplies import depth, products
 from zemm.isa.cpu.paths import around
 from zemm.isa.cpu.tools import Tools
 from zemm.isa.errors import IsaError
@@ -77,32 +76,66 @@ OFFSET           TYPE                     VALUE
 0000000000000010 R_X86_64_64              .ltext+0x60
 """
 
-# A loop over steps of tiles, in one over parts, of which some have steps, in one over groups of rows, of
-# which some are copied.
-TILES = """\
+# A loop over segments, of which some are copied, with one over halves of the columns, with one over steps of
+# tiles, with one that scales a row a trip. Nothing is scaled yet in the other loop over steps.
+_STEP = """\
+      {0}0:      \ttileloadd\t(%rax,%rcx), %tmm6
+      {0}2:      \ttdpbusd\t%tmm6, %tmm4, %tmm0
+      {0}4:      \ttdpbusd\t%tmm7, %tmm4, %tmm1
+      {0}6:      \ttdpbusd\t%tmm6, %tmm5, %tmm2
+      {0}8:      \ttdpbusd\t%tmm7, %tmm5, %tmm3
+"""
+_STORE = """\
+      {0}0:      \ttilestored\t%tmm0, (%rax,%rcx)
+      {0}2:      \ttilestored\t%tmm1, (%rax,%rcx)
+      {0}4:      \ttilestored\t%tmm2, (%rax,%rcx)
+      {0}6:      \ttilestored\t%tmm3, (%rax,%rcx)
+"""
+SHORT_SEGMENTS = (
+    """\
 0000000000000000 <matmul>:
        0:      \tpushq\t%rbp
       10:      \tincl\t%ecx
       12:      \tjne\t0x18 <matmul+0x18>
       14:      \tcallq\t0x0 <matmul>
       18:      \txorl\t%eax, %eax
-      20:      \tvmovups\t(%rsp,%rax), %zmm0
-      24:      \ttestl\t%edi, %edi
-      26:      \tjne\t0x48 <matmul+0x48>
-      28:      \tmovl\t%esi, %edi
-      2a:      \tleaq\t(%rax,%rcx), %rsi
-      2c:      \ttdpbusd\t%tmm6, %tmm4, %tmm0
-      30:      \ttdpbusd\t%tmm7, %tmm4, %tmm1
-      34:      \ttdpbusd\t%tmm6, %tmm5, %tmm2
-      38:      \ttdpbusd\t%tmm7, %tmm5, %tmm3
-      3c:      \tdecl\t%edi
-      3e:      \tjne\t0x2a <matmul+0x2a>
-      48:      \tdecl\t%eax
-      4a:      \tjne\t0x20 <matmul+0x20>
-      50:      \tdecl\t%edx
-      52:      \tjne\t0x10 <matmul+0x10>
-      54:      \tretq
+      20:      \ttestl\t%edi, %edi
+      22:      \tje\t0x60 <matmul+0x60>
+      24:      \tleaq\t(%rax,%rcx), %rsi
 """
+    + _STEP.format(3)
+    + """\
+      3a:      \tjge\t0x50 <matmul+0x50>
+      40:      \tvfmadd213ps\t(%r15,%rcx), %zmm4, %zmm5
+      42:      \tvmovups\t%zmm5, (%r15,%rcx)
+      44:      \tvmovups\t%zmm5, 0x40(%r15,%rcx)
+      46:      \tjl\t0x40 <matmul+0x40>
+      50:      \tincq\t%rdi
+      52:      \tjne\t0x30 <matmul+0x30>
+      54:      \tjmp\t0x70 <matmul+0x70>
+"""
+    + _STEP.format(6)
+    + "      6a:      \tjne\t0x60 <matmul+0x60>\n"
+    + _STORE.format(7)
+    + """\
+      7a:      \tjne\t0x20 <matmul+0x20>
+      80:      \tdecl\t%edx
+      82:      \tjne\t0x10 <matmul+0x10>
+      84:      \tretq
+"""
+)
+# Both halves of the columns in a loop over groups of rows.
+LONG_SEGMENTS = (
+    "0000000000000000 <matmul>:\n       0:      \tpushq\t%rbp\n      10:      \tnop\n"
+    + _STEP.format(2)
+    + "      2a:      \tjne\t0x20 <matmul+0x20>\n"
+    + _STORE.format(3)
+    + "      3a:      \tje\t0x50 <matmul+0x50>\n"
+    + _STEP.format(4)
+    + "      4a:      \tjne\t0x40 <matmul+0x40>\n"
+    + _STORE.format(5)
+    + "      5a:      \tjne\t0x10 <matmul+0x10>\n      5c:      \tretq\n"
+)
 
 INTEL = CPUS["icelake-server"]
 INTEL_SERVERS = ("cascadelake", "icelake-server", "sapphirerapids", "graniterapids")
@@ -313,36 +346,32 @@ class TestAnalysis:
         with pytest.raises(IsaError, match="calls 1 functions"):
             analyse(parse(text, RELOCATIONS), INTEL, Asked(), self.SHAPE, one_row=False)
 
-    @pytest.mark.parametrize(("block_k", "steps"), [(128, 4), (512, 16)])
-    def test_tiles(self, block_k: int, steps: int) -> None:
-        """A step multiplies 64 of K and half of the columns. No group of rows is copied."""
+    @pytest.mark.parametrize(("block_k", "steps", "rows"), [(128, 2, 16), (192, 3, 11), (4096, 64, 1)])
+    def test_short_segments(self, block_k: int, steps: int, rows: int) -> None:
+        """The loop that scales 32 rows of a unit has its part of them in each step. No rows are copied."""
         tools = Asked()
         shape = Shape(rows=32, columns=64, block_k=block_k)
-        found = analyse(parse(TILES), CPUS["sapphirerapids"], tools, shape, one_row=False)
-        assert (found.k, found.multiplies, found.loop.limit) == (64, 4, 64)
+        found = analyse(parse(SHORT_SEGMENTS), CPUS["sapphirerapids"], tools, shape, one_row=False)
+        assert (found.k, found.multiplies, found.loop.limit, found.loop.stores) == (64, 4, 64, 2 * rows)
+        assert len(tools.asked[0]) == 3 + 4 * rows
         assert found.block
-        assert (found.block.k, found.block.trips) == (block_k, steps)
-        # Other instructions: three before the parts, two after them; six in a part, or five without a step;
-        # three in a step.
-        others = tools.asked[-1]
-        parts = min(steps, 8)
-        assert len(others) == 3 + parts * 6 + (8 - parts) * 5 + steps * 3 + 2
-        at = [n for n, line in enumerate(others) if line.startswith("leaq")]
-        # Every second part has a step, or each has two, of which the second one is counted behind it.
-        between = {b - a for a, b in pairwise(at)}
-        assert between == ({3 + 6 + 5} if steps == 4 else {5, 7})
-        assert (found.block.estimate.cycles, found.block_share) == (steps * 64, 1)
+        assert (found.block.k, found.block.trips) == (block_k, 2 * steps)
+        # Five around the steps of each half of the columns, five around the halves.
+        assert len(tools.asked[1]) == 5 + 2 * (5 + steps * (3 + 4 * rows))
+        estimate = found.block.estimate
+        assert (estimate.tile_loads, estimate.tile_stores) == (2 * steps, 8)
+        assert found.block.stored == 2 * 4 * 1024 + 2 * steps * rows * 128
 
-    def test_tiles_in_every_part(self) -> None:
-        always = TILES.replace("jne\t0x48 <matmul+0x48>", "nop")
-        shape = Shape(rows=32, columns=64, block_k=128)
-        found = analyse(parse(always), CPUS["sapphirerapids"], Asked(), shape, one_row=False)
-        assert found.block is None
-
-
-def test_parts_of_tiles() -> None:
-    text = (ROOT / "src/kernels/policy/tiles_multiply.h").read_text()
-    assert re.search(rf"^#define PARTS {TILE_PARTS}\b", text, re.MULTILINE)
+    def test_long_segments(self) -> None:
+        """The steps of both halves are those of one of them, twice."""
+        tools = Asked()
+        shape = Shape(rows=32, columns=64, block_k=512)
+        found = analyse(parse(LONG_SEGMENTS), CPUS["sapphirerapids"], tools, shape, one_row=False)
+        assert found.block
+        assert (found.block.trips, found.block.estimate.cycles, found.block_share) == (16, 16 * 64, 1)
+        assert (len(tools.asked[1]), found.block.stored) == (16 + 3, 8 * 1024)
+        once = LONG_SEGMENTS.replace("jne\t0x10 <matmul+0x10>", "nop")
+        assert analyse(parse(once), CPUS["sapphirerapids"], Asked(), shape, one_row=False).block is None
 
 
 class TestBinary:

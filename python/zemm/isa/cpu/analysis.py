@@ -6,10 +6,10 @@ from typing import Any
 
 from zemm.isa.cpu.assembly import Function, Instruction
 from zemm.isa.cpu.devices import Cpu
-from zemm.isa.cpu.loops import Loop, k_loops
+from zemm.isa.cpu.loops import Loop, k_loops, loops
 from zemm.isa.cpu.mca import TILE_BYTES, Estimate, estimate
-from zemm.isa.cpu.multiplies import TILE_PARTS, depth, is_tile
-from zemm.isa.cpu.paths import around, of_tiles, outer
+from zemm.isa.cpu.multiplies import depth
+from zemm.isa.cpu.paths import around, outer
 from zemm.isa.cpu.tools import Tools
 from zemm.isa.errors import IsaError
 
@@ -28,10 +28,9 @@ class Block:
     """One trip of the loop around the K loop: the products of a few rows and a block of K."""
 
     k: int  # elements of K
-    trips: int  # of the K loop; with tiles those that multiply
+    trips: int  # of the K loop
     estimate: Estimate
-    stored: int  # bytes of vectors of sums that are stored
-    staged: int  # bytes of tiles of sums that are stored and loaded as vectors
+    stored: int  # bytes of sums that are stored, as vectors and as tiles
 
 
 @dataclass
@@ -80,7 +79,7 @@ def _k_of(loop: Loop, sums: int) -> int:
     """Elements of K in a trip of the loop; 0 if it is no whole number. sums: of a trip, as far as the
     loop does not say so itself: tiles of sums are its operands."""
     multiplies = loop.multiplies
-    if is_tile(multiplies[0].op):
+    if loop.has_tiles:
         tiles = {i.operands.rsplit(" ", 1)[-1] for i in multiplies}
         return sum(depth(i.op) for i in multiplies) // len(tiles)
     return 0 if loop.products % sums else loop.products // sums
@@ -90,7 +89,7 @@ def _of_one_row(found: list[Loop], columns: int) -> Loop:
     """The K loop for one row. Most policies have a loop for each number of rows; the one with the most
     products is for all that are multiplied at once. Others multiply all rows always."""
     best = found[0]
-    if is_tile(best.multiplies[0].op):
+    if best.has_tiles:
         return best
     same = [loop for loop in found if depth(loop.multiplies[0].op) == depth(best.multiplies[0].op)]
     whole = [loop for loop in same if loop.products % columns == 0]
@@ -116,48 +115,60 @@ def analyse(functions: list[Function], cpu: Cpu, tools: Tools, shape: Shape, one
     if calls:
         raise IsaError(f"the K loop calls {calls} functions")
     k = _k_of(loop, shape.columns * (shape.rows if loop is found[0] else 1))
+    trip = _trip(loop, shape, k)
     return Analysis(
         instructions=len(instructions),
         multiplies=len(loop.multiplies),
         spills=_spills(loop),
         k=k,
-        loop=estimate(instructions, cpu, tools),
-        block=_block(loop, cpu, tools, k, shape),
+        loop=estimate(trip, cpu, tools),
+        block=_block(loop, trip, cpu, tools, k, shape),
     )
 
 
-def _parts_of_tiles(step: Loop, parts: Loop, steps: int) -> list[Instruction]:
-    """The instructions of a loop over the parts of a group of rows, to which `steps` steps of tiles are
-    dealt evenly; empty if that cannot be told."""
-    ways = of_tiles(parts)
-    if not ways:
-        return []
-    multiplies, scales = ways
-    inside: list[Instruction] = []
-    for part in range(TILE_PARTS):
-        trips = (part + 1) * steps // TILE_PARTS - part * steps // TILE_PARTS
-        inside += [*multiplies, *step.instructions * (trips - 1)] if trips else scales
-    return inside
+def _stored(instructions: list[Instruction]) -> int:
+    """Bytes of sums that are stored, as vectors and as tiles."""
+    return sum(TILE_BYTES if i.op == "tilestored" else i.stored_vector for i in instructions)
 
 
-def _block(loop: Loop, cpu: Cpu, tools: Tools, k: int, shape: Shape) -> Block | None:
-    parts = outer(loop) if is_tile(loop.multiplies[0].op) else None
-    outside = around(parts or loop)
-    if not outside or not k or shape.block_k % k:
-        return None
+def _trip(loop: Loop, shape: Shape, k: int) -> list[Instruction]:
+    """The instructions of a trip of the K loop. A step of tiles also scales its part of the sums of the unit
+    before, which are half of the columns: the loop that does so has as many trips as they take."""
+    inner = [a for a in loops(loop.function) if a.body < loop.body and a.products] if loop.has_tiles else []
+    if not inner or not k or not (outside := around(inner[0])):
+        return loop.instructions
     before, after = outside
-    if any(i.is_call for i in (*before, *after)):
+    trips = shape.rows * shape.columns * 4 // 2 // _stored(inner[0].instructions)
+    steps = max(1, shape.block_k // k)
+    return [*before, *inner[0].instructions * -(-trips // steps), *after]
+
+
+def _in_a_block(loop: Loop, trip: list[Instruction], trips: int, shape: Shape) -> list[Instruction]:
+    """The instructions of a block, in which the K loop has so many trips; empty if there is no loop around.
+    With tiles the loop around is one over halves of the columns, unless it is unrolled: then its trip stores
+    all tiles of sums."""
+    found = around(loop)
+    if not found:
+        return []
+    before, after = found
+    tiles = sum(i.op == "tilestored" for i in (*before, *after))
+    units = shape.rows * shape.columns * 4 // (TILE_BYTES * tiles) if tiles else 1
+    unit = [*before, *trip * (trips // units), *after]
+    if units == 1:
+        return unit
+    columns = outer(loop)
+    found = around(columns) if columns else None
+    return [*found[0], *unit * units, *found[1]] if found else []
+
+
+def _block(loop: Loop, trip: list[Instruction], cpu: Cpu, tools: Tools, k: int, shape: Shape) -> Block | None:
+    if not k or shape.block_k % k:
         return None
-    if parts:
+    trips = shape.block_k // k
+    if loop.has_tiles:
         trips = shape.rows * shape.columns * shape.block_k // loop.products
-        inside = _parts_of_tiles(loop, parts, trips)
-    else:
-        trips = shape.block_k // k
-        inside = loop.instructions * trips
-    if not inside:
+    inside = _in_a_block(loop, trip, trips, shape)
+    if not inside or any(i.is_call for i in inside):
         return None
-    found = estimate([*before, *inside, *after], cpu, tools)
-    stores = [*before, *(inside if found.tile_stores else []), *after]
-    # The way with the most instructions stores tiles in each of its trips, but they are stored once.
-    staged = min(TILE_BYTES * found.tile_stores, shape.rows * shape.columns * 4)
-    return Block(shape.block_k, trips, found, sum(i.stored_vector for i in stores), staged)
+    outside = inside if loop.has_tiles else _in_a_block(loop, [], 0, shape)
+    return Block(shape.block_k, trips, estimate(inside, cpu, tools), _stored(outside))

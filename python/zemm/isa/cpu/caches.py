@@ -3,16 +3,18 @@
 cache level.
 
 The model, in which nothing of this overlaps:
-- A load of a tile takes as long as a product.
+- A load of a tile takes the eight cycles of Intel's optimisation manual.
 - A line that comes from the second level, or goes back there, takes two cycles.
 - A block reads its part of src from there, since other tiles have used the first level in between.
 - It loads and stores sums. They come from there, too, unless all of the tile's sums fit into the first
   level, beside the panel of weights and the tile's part of src.
-- The panel, and tiles of sums that become vectors, stay in the first level if they fit beside what the
-  block reads and writes.
+- The panel stays in the first level if it fits beside what the block reads and writes.
 - Rows of src lie in few sets of the first level if their distance is a multiple of much of its size. If
   the rows of a block need more lines of a set than it has, each load of a line comes from the second
   level.
+- With tiles the sums and results of a group of rows stay over several blocks, so the panel comes from the
+  second level for each group. So does src for the other half of the columns, if it does not stay. Rows
+  that lie in few sets are copied before.
 """
 
 from dataclasses import dataclass
@@ -20,8 +22,7 @@ from math import gcd
 
 LINE = 64  # bytes
 LINE_CYCLES = 2
-# Four loads beside four products halved the rate of products on a Sapphire Rapids.
-TILE_LOAD_CYCLES = 16
+TILE_LOAD_CYCLES = 8
 _WORD = 4  # bytes of src that vectors broadcast at once
 _TILE_COLUMNS = 32  # that a trip with tiles multiplies
 
@@ -40,7 +41,8 @@ class Level1:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of a tile of dst: `rows` of its `tile_rows` by all of its columns and a part of K."""
+    """The blocks of a tile of dst: `rows` of its `tile_rows` by all of its columns and a part of K. With
+    tiles both are those whose results stay in the first level."""
 
     rows: int
     tile_rows: int
@@ -73,21 +75,20 @@ def conflicts(rows: int, stride: int, level: Level1) -> bool:
     return -(-rows // used) > level.ways
 
 
-def extra(blocks: Blocks, stored: int, staged: int, tile_loads: int, level: Level1) -> Extra:
-    """stored: bytes of sums that a block stores, after it has loaded them. staged: bytes of tiles of
-    sums that it stores, and loads as vectors; there is room for two blocks."""
+def extra(blocks: Blocks, stored: int, tile_loads: int, level: Level1) -> Extra:
+    """stored: bytes of sums that a block stores; it has loaded them, or loads them afterwards."""
     b = blocks
     panel = b.k * b.columns * b.panel_bytes
-    src_of_row, sums_of_row = b.k * b.src_bytes, b.columns * 4
-    lines = b.rows * src_of_row / LINE
-    crowded = conflicts(b.rows, b.stride, level)
+    src = b.rows * b.k * b.src_bytes
+    stays = panel + src + stored <= level.size
+    crowded = not b.has_tiles and conflicts(b.rows, b.stride, level)
+    lines = src / LINE
     if crowded:
-        # With tiles once for the prefetch and once for each half of the columns.
-        lines *= 1 + b.columns / _TILE_COLUMNS if b.has_tiles else LINE / _WORD
-    if panel + b.tile_rows * (src_of_row + sums_of_row) > level.size:
+        lines *= LINE / _WORD
+    elif b.has_tiles and not stays:
+        lines *= b.columns / _TILE_COLUMNS
+    if panel + b.tile_rows / b.rows * (src + stored) > level.size:
         lines += 2 * stored / LINE
-    if panel + b.rows * (src_of_row + sums_of_row) + 2 * staged > level.size:
-        lines += (panel + 2 * staged) / LINE
-    elif b.tile_rows == b.rows:  # the panel is not used again
+    if not stays or b.tile_rows == b.rows:  # the panel is not used again
         lines += panel / LINE
     return Extra(lines, tile_loads, crowded)

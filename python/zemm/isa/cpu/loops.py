@@ -29,6 +29,10 @@ class Loop:
     def products(self) -> int:
         return sum(products(i.op, i.operands) for i in self.multiplies)
 
+    @property
+    def has_tiles(self) -> bool:
+        return any(is_tile(i.op) for i in self.instructions)
+
 
 def loops(function: Function) -> list[Loop]:
     successors = {b.name: b.successors for b in function.blocks}
@@ -41,9 +45,12 @@ def loops(function: Function) -> list[Loop]:
 
 
 def k_loops(functions: list[Function]) -> list[Loop]:
-    """The innermost loops that multiply, those with the most products first."""
+    """The innermost loops that multiply, those with the most products first. A loop that multiplies tiles
+    may have one inside that scales sums; of two with the same products of tiles, the one that scales more
+    is first."""
     found = []
     for function in functions:
         all_loops = loops(function)
-        found += [a for a in all_loops if a.products and not any(b.body < a.body for b in all_loops)]
-    return sorted(found, key=lambda loop: -loop.products)
+        inner = [loop for loop in all_loops if loop.has_tiles] or all_loops
+        found += [a for a in inner if a.products and not any(b.body < a.body for b in inner)]
+    return sorted(found, key=lambda loop: -sum(products(i.op, i.operands) for i in loop.instructions))

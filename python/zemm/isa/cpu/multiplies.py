@@ -11,8 +11,6 @@ _DEPTHS = [
     (re.compile(r"tdpb[su][su]d"), 64),
     (re.compile(r"tdp(bf|fp)16ps"), 32),
 ]
-# Parts in which the products of a group of rows are made (src/kernels/policy/tiles_multiply.h).
-TILE_PARTS = 8
 _BITS = {"x": 128, "y": 256, "z": 512}
 
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the ways that a trip of a loop takes: of the loop around a K loop, and of a loop over rows of which
-some trips multiply tiles."""
+"""Finds the way that a trip of the loop around a K loop takes."""
 
 from zemm.isa.cpu.assembly import Block, Instruction
 from zemm.isa.cpu.loops import Loop, loops
-from zemm.isa.cpu.multiplies import is_tile
 
 
 def _longest(blocks: dict[str, Block], begin: str, ends: set[str], back: set[tuple[str, str]]) -> list[str]:
@@ -48,7 +46,7 @@ def around(k_loop: Loop) -> tuple[list[Instruction], list[Instruction]] | None:
     for loop in found:
         if loop.body < outside.body and loop.products and not loop.body & k_loop.body:
             others |= loop.body
-    if is_tile(k_loop.multiplies[0].op):
+    if k_loop.has_tiles:
         others |= {b.name for b in k_loop.function.blocks if any(i.is_call for i in b.instructions)}
     blocks = {b.name: b for b in k_loop.function.blocks if b.name in outside.body - others}
     back = {(b, loop.header) for loop in found for b in loop.body if loop.header in blocks}
@@ -62,19 +60,4 @@ def around(k_loop: Loop) -> tuple[list[Instruction], list[Instruction]] | None:
     return (
         [i for name in before[:-1] for i in blocks[name].instructions],
         [i for name in after for i in blocks[name].instructions],
-    )
-
-
-def of_tiles(loop: Loop) -> tuple[list[Instruction], list[Instruction]] | None:
-    """The instructions of a trip that multiplies a step of tiles, and of one that does not; None if every
-    trip does. The ways with the most instructions count."""
-    body = {b.name: b for b in loop.function.blocks if b.name in loop.body}
-    latches = {name for name, block in body.items() if loop.header in block.successors}
-    back = {(name, each.header) for each in loops(loop.function) for name in each.body}
-    without = {name: b for name, b in body.items() if not any(is_tile(i.op) for i in b.instructions)}
-    if loop.header not in without or not (way := _longest(without, loop.header, latches, back)):
-        return None
-    return (
-        [i for name in _longest(body, loop.header, latches, back) for i in body[name].instructions],
-        [i for name in way for i in body[name].instructions],
     )

@@ -102,7 +102,7 @@ def predict(
         return None
     blocks = Blocks(
         rows=min(row.rows, src_rows),
-        tile_rows=min(row.tile_m, src_rows),
+        tile_rows=min(row.rows if row.has_tiles else row.tile_m, src_rows),
         columns=row.tile_n,
         k=k,
         src_bytes=TYPES[src].bits / 8,
@@ -115,9 +115,8 @@ def predict(
         trips=k // analysis.k,
         estimate=replace(analysis.loop, cycles=k // analysis.k * analysis.loop.cycles),
         stored=blocks.rows * blocks.columns * 4,
-        staged=0,
     )
-    found = extra(blocks, block.stored, block.staged, block.estimate.tile_loads, level)
+    found = extra(blocks, block.stored, block.estimate.tile_loads, level)
     multiplies = block.trips * analysis.loop.limit
     return Prediction(
         names.kernel, names.problem, names.device,
