@@ -17,9 +17,9 @@ struct scaled_unit {
     int segment, i0, v0;             // i0: the group's first row in the tile; v0: the unit's first vector
 };
 
-// Adds the scaled sums of one of `parts` parts of the rows of a unit to the results.
+// Adds the scaled sums of rows `begin` to `end` of a unit to the results.
 static inline __attribute__((always_inline)) void
-scale_part(__private struct tile *t, const struct scaled_unit *u, int part, int parts) {
+scale_part(__private struct tile *t, const struct scaled_unit *u, int begin, int end) {
     const int at_once = 4, n = u->segment;
     column_i zp[UNIT_VECTORS], wei_sum[UNIT_VECTORS];
     column_f scale[UNIT_VECTORS];
@@ -29,9 +29,8 @@ scale_part(__private struct tile *t, const struct scaled_unit *u, int part, int 
         scale[v] = kept_scale(t, n, u->v0 + v);
         wei_sum[v] = t->kept.segments[n].wei_sum[u->v0 + v];
     }
-    const int end = ROWS / at_once * (part + 1) / parts * at_once;
 #pragma unroll 1
-    for (int r = ROWS / at_once * part / parts * at_once; r < end; r += at_once) {
+    for (int r = begin; r < end; r += at_once) {
 #pragma unroll
         for (int i = r; i < r + at_once; ++i) {
             const int row = u->i0 + i, correction = t->kept.correction[row][n];
@@ -64,7 +63,7 @@ static inline void multiply_kept(bytes src, int i0, __private panel_vec *panel, 
     for (int n = 0; n < t->kept.count; ++n) {
         __private const struct kept_operands *s = t->units.segments + n;
         const int steps = (s->length + STEP - 1) / STEP, filled = s->length / STEP,
-                  whole = is_even ? filled : 0;
+                  whole = is_even ? filled : 0, rows_of_step = (ROWS / 4 + steps - 1) / steps * 4;
         if (whole < steps)
             copy_src(src, first, s->k0, whole, s->length, panel + PANEL_SRC + s->step * ROWS);
 #pragma unroll 1
@@ -77,7 +76,7 @@ static inline void multiply_kept(bytes src, int i0, __private panel_vec *panel, 
                     r.src + (i < whole ? (s->k0 - k0) * (64 / STEP) + i * 64 : (s->step + i) * ROWS * 64);
                 MULTIPLY_STEP(t->units.tiles, r, a, wei_step(s->wei, i, filled) + v0 * 64);
                 if (unit.sums != 0)
-                    scale_part(t, &unit, i, steps);
+                    scale_part(t, &unit, i * rows_of_step, min((i + 1) * rows_of_step, ROWS));
             }
             __private panel_vec *to = sums + side * ROWS * UNIT_VECTORS;
             side ^= 1;
@@ -85,7 +84,7 @@ static inline void multiply_kept(bytes src, int i0, __private panel_vec *panel, 
             unit = (struct scaled_unit){to, n, i0, v0};
         }
     }
-    scale_part(t, &unit, 0, 1);
+    scale_part(t, &unit, 0, ROWS);
 }
 
 // Keeps the block, which is a segment. Segments are multiplied as soon as no other one fits.
