@@ -35,8 +35,7 @@ public:
     using sequence_primitive::sequence_primitive;
 
     // Pointers and indices of a sparse src.
-    std::unique_ptr<const values> read_values(ze::stream &stream,
-                                              const memory_map &memories,
+    std::unique_ptr<const values> read_values(ze::stream &stream, const memory_map &memories,
                                               std::span<const ze_event_handle_t> waits) const override;
 };
 

@@ -141,8 +141,8 @@ grouped_primitive::read_values(ze::stream &stream, const memory_map &memories,
     return read;
 }
 
-void grouped_primitive::run(ze::stream &stream, const memory_map &memories,
-                            const values *read, std::span<const ze_event_handle_t> waits) const {
+void grouped_primitive::run(ze::stream &stream, const memory_map &memories, const values *read,
+                            std::span<const ze_event_handle_t> waits) const {
     const auto &v = static_cast<const grouped_values &>(*read);
     stream.keep(v.inner);
     if (v.table.count != 0)

@@ -41,8 +41,7 @@ public:
     grouped_primitive(std::unique_ptr<const zemm_primitive_desc> pd, group_sizes likely_sizes,
                       std::shared_ptr<const zemm_primitive> likely);
 
-    std::unique_ptr<const values> read_values(ze::stream &stream,
-                                              const memory_map &memories,
+    std::unique_ptr<const values> read_values(ze::stream &stream, const memory_map &memories,
                                               std::span<const ze_event_handle_t> waits) const override;
     void run(ze::stream &stream, const memory_map &memories, const values *read,
              std::span<const ze_event_handle_t> waits) const override;

@@ -176,8 +176,8 @@ primitive::read_values(ze::stream &stream, const memory_map &memories,
     return nullptr;
 }
 
-void primitive::run_groups(ze::stream &stream, const memory_map &memories,
-                           const group_table *groups, std::span<const ze_event_handle_t> waits) const {
+void primitive::run_groups(ze::stream &stream, const memory_map &memories, const group_table *groups,
+                           std::span<const ze_event_handle_t> waits) const {
     const decision &made = *static_cast<const primitive_desc &>(*pd).decided;
     brought table;
     if (groups) {

@@ -79,16 +79,15 @@ public:
     using sequence_primitive::sequence_primitive;
 
     // Checks sparse tensors, and the probability of dropout.
-    std::unique_ptr<const values> read_values(ze::stream &stream,
-                                              const memory_map &memories,
+    std::unique_ptr<const values> read_values(ze::stream &stream, const memory_map &memories,
                                               std::span<const ze_event_handle_t> waits) const override;
     void run(ze::stream &stream, const memory_map &memories, const values *,
              std::span<const ze_event_handle_t> waits) const override {
         run_groups(stream, memories, nullptr, waits);
     }
     // groups: the table of a grouped matmul.
-    void run_groups(ze::stream &stream, const memory_map &memories,
-                    const group_table *groups, std::span<const ze_event_handle_t> waits) const;
+    void run_groups(ze::stream &stream, const memory_map &memories, const group_table *groups,
+                    std::span<const ze_event_handle_t> waits) const;
 };
 
 // The descriptor of any matmul. bias and attr may be NULL. Throws what make_problem() and candidates() throw.

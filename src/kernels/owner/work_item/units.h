@@ -166,7 +166,7 @@ static inline void add_products(const struct k_block *block, bytes src, struct b
 #undef SUM_BEGINS
 #define SUM_BEGINS(block) false
 #undef TAKES_CORRECTION
-#define TAKES_CORRECTION(block) true
+#define TAKES_CORRECTION(block) (t->units.has_first)
 static inline __attribute__((always_inline)) void multiply(const int count, int first,
                                                            __private const struct a_group *group, int length,
                                                            struct b_panel b, __private vec_i *integers,
@@ -183,6 +183,8 @@ static inline void multiply_block(const struct k_block *block, bytes src,
     const struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
     if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
         add_wei_sums(b, block->length, t->wei_sum);
+    if (block->first || block->opens)
+        t->units.has_first = block->first;
     add_products(block, src, b, panel, t);
     if (!block->last || !(SEGMENTS_ARE_SCALED || HAS(FLAG_REDUCTIONS) || HAS(FLAG_SRC_ZP)))
         return;
