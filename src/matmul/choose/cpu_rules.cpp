@@ -163,13 +163,12 @@ zemm_dim_t low_tile(const facts &f) {
 // microseconds. Fewer than 16 rows count as 16, for they take no less time.
 zemm_dim_t most_ranges(const facts &f) {
     constexpr zemm_dim_t fewest_products = 1 << 22, fewest_rows = 16;
-    constexpr zemm_dim_t shortest_range = 512; // elements of K
     const problem &p = f.run();
     const bool is_exact = p.integer() && !f.scales_along_k;
     if (p.grouped == grouping::k || (!is_exact && p.attr.deterministic) ||
         std::max(f.rows.likely, fewest_rows) * f.matrices * p.n() < fewest_products / p.k())
         return 1;
-    return p.k() / shortest_range;
+    return p.k() / facts::shortest_range;
 }
 
 // Neighbouring tiles of a work-item at most. Only bytes, whose few rows leave vectors of sums for more

@@ -197,7 +197,9 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     derive_alignments(f);
     f.is_without_panel = multiplies_along_k(f);
     f.may_be_abreast = has_few_rows_along_n(f);
-    f.range_unit = f.segment < f.run().k() || f.scales_along_k ? f.segment : row.tile_k;
+    f.range_unit = f.segment < f.run().k() || f.scales_along_k
+                       ? f.segment
+                       : std::min<zemm_dim_t>(row.tile_k, f.shortest_range);
     if (!f.family.is_xe())
         return f;
     f.narrows_f32 = row.multiplies == operands::half && f.run().src.data_type == zemm_f32;

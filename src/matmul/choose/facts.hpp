@@ -102,7 +102,8 @@ struct facts : problem_facts {
     // compute several neighbouring tiles (FLAG_ABREAST).
     bool may_be_abreast = false;
     // Ranges and slices of K are multiples of this: a segment, or a panel if all of K is one
-    // segment.
+    // segment, but a higher panel does not make ranges longer than shortest_range.
+    static constexpr zemm_dim_t shortest_range = 512; // elements of K: fewer are not worth a second launch
     zemm_dim_t range_unit = 0;
 
     // Only for rows where a sub-group owns a tile:
