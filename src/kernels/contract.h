@@ -134,8 +134,7 @@
 //   MULTIPLIES_UNITS    optional: products are made by tiles, of ROWS rows and half of the columns at a time
 //                       (owner/work_item/units.h). With it POLICY_STATE and NOTE_END of
 //                       owner/work_item/kept_units.h, and the macros of policy/tiles_multiply.h
-//   KEEPS_UNITS         with MULTIPLIES_UNITS: whether segments are kept until several are multiplied in a
-//   row
+//   KEEPS_UNITS         with MULTIPLIES_UNITS: whether segments are kept and several multiplied in a row
 //
 // Most policies are a few lines on top of a shared one: policy/int8.h needs DOT, a dot product of
 // four bytes; policy/fma.h needs nothing; policy/xe_multiply.h needs dpas.

@@ -7,12 +7,10 @@
 //   f32 after one more instruction.
 //   Zero points leave the loop: sum s (w - zw) = sum s (w - c) - (zw - c) * sum s. The centre c of the
 //   type keeps both terms as small as the products.
-// - 8 bits with integer zero points: the bytes of a word become the mantissa of an f32 by one vpternlogd:
-// byte
-//   0 of 2^23 + byte, byte 1 of 2^15 + byte. A subtraction takes this power of 2 and the zero point off
-//   together, which is exact.
-// - 8 bits with float zero points or none: vpmovsxbd or vpmovzxbd loads the four elements of K of four
-// columns,
+// - 8 bits with integer zero points: one vpternlogd puts a byte of a word into the mantissa of an f32.
+//   Byte 0 becomes 2^23 + byte, and byte 1 becomes 2^15 + byte. One subtraction takes off this power of 2
+//   and the zero point. It is exact.
+// - 8 bits with float zero points or none: vpmovsxbd or vpmovzxbd loads four elements of K of four columns,
 //   in the order of memory. Each is added to a sum of its own.
 // - f8: policy/f8_pairs.h.
 // f8 and f4 have no zero points here.

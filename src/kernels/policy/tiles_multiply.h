@@ -48,8 +48,8 @@ static inline ulong wei_step(struct b_panel b, int s, int filled) {
 // A group of up to ROWS rows of src. Its lower tiles begin with row `lower`, so that no tile reads behind the
 // last row: 16, or less where there are fewer than ROWS rows. Their sums are then made twice.
 struct row_block {
-    ulong src;         // where its first element of K is
-    long stride, step; // bytes from row to row, and from step to step
+    ulong src;   // where its first element of K is
+    long stride; // bytes from row to row
     int lower;
 };
 
@@ -66,7 +66,7 @@ static inline bool is_in_place(__private const long *rows, int count) {
     return different == 0;
 }
 
-// Copies steps `first` to `end` of src.
+// Copies the steps of src from step `first` on to the same steps of the copy: [steps][ROWS].
 static __attribute__((noinline)) void copy_src(bytes src, __private const long *rows, long k0, int first,
                                                int length, __private panel_vec *copy) {
 #pragma unroll 1
@@ -79,10 +79,10 @@ static __attribute__((noinline)) void copy_src(bytes src, __private const long *
 
 static inline struct row_block rows_in_place(bytes src, __private const long *rows, int count, long k0) {
     return (struct row_block){(ulong)src + (rows[0] + k0) * (64 / STEP), (rows[1] - rows[0]) * (64 / STEP),
-                              64, min(16, count - 16)};
+                              min(16, count - 16)};
 }
 static inline struct row_block rows_of_copy(__private const panel_vec *copy, int lower) {
-    return (struct row_block){(ulong)copy, 64, ROWS * 64, lower};
+    return (struct row_block){(ulong)copy, 64, lower};
 }
 
 // Adds a step of K to the four tiles of sums. a, b: addresses.

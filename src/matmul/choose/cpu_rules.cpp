@@ -73,8 +73,7 @@ bool suits(const facts &f, std::string &why) {
     const bool stays_narrow =
         (f.is_without_panel && row.multiplies != operands::int8 &&
          (!is_small_float(p.wei.data_type) || rows == 1)) ||
-        // With AVX2 they wait for the panel, whose blocks are longer in narrow tiles.
-        (f.family.widens_bytes && f.laid_out->wei_unit == UNIT_ROW && rows <= row.rows_at_once);
+        (f.waits_for_panel() && rows <= row.rows_at_once); // blocks are longer in narrow tiles
     if (row.wide_n == 0 || stays_narrow || 4 * up(n, row.tile_n) <= 3 * up(n, row.wide_n))
         return true;
     why = text("a tile of %d columns is better", row.wide_n);

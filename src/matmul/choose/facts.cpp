@@ -169,6 +169,10 @@ bool facts::converts_weights() const {
     return run().weight_only() || (row->multiplies == operands::half && is_small_float(run().wei.data_type));
 }
 
+bool facts::waits_for_panel() const {
+    return family.widens_bytes && laid_out->wei_unit == UNIT_ROW;
+}
+
 zemm_dim_t facts::k_range(zemm_dim_t ranges) const {
     return std::min(run().k(), up(checked_ceil_div(run().k(), ranges, "K"), range_unit));
 }

@@ -132,6 +132,8 @@ struct facts : problem_facts {
     bool gathers_weights() const { return family.is_xe() && wei_reading == reading::elements; }
     bool splits_f32() const { return products > 1; }
     // Products of pairs of bytes have 16 bits, which hold those of 7 bits of src.
+    // CPU rows that widen bytes, by plain weights along K: a few rows of dst wait for the panel.
+    bool waits_for_panel() const;
     bool uses_reduced_range() const { return family.widens_bytes && run().has_reduced_src(); }
     // Bytes are multiplied four by four by vector instructions.
     bool multiplies_quads() const {

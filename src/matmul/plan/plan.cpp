@@ -172,8 +172,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if ((flags & FLAG_WIDE_SUMS) && block.segment == block.k)
         block.segment = block.k_range;
 
-    const bool may_be_one_group = f.wei_reading == reading::packed || a.reads_rows ||
-                                  (f.family.widens_bytes && f.laid_out->wei_unit == UNIT_ROW);
+    const bool may_be_one_group = f.wei_reading == reading::packed || a.reads_rows || f.waits_for_panel();
     if (!is_xe && may_be_one_group && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;
     const zemm_dim_t abreast_k = flags & FLAG_ONE_GROUP ? BLOCK_ALONG_N : BLOCK_ABREAST;

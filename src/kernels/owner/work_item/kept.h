@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments whose products are still to be made (owner/work_item/segments.h).
+// Segments whose products are still to be made (owner/work_item/segments.h, owner/work_item/units.h).
 #pragma once
 
 #include "owner/work_item/rows.h"
@@ -13,8 +13,8 @@ struct kept_segment {
 };
 
 struct kept_segments {
-    int count;
-    long end; // of the range of K
+    int count, planned; // segments that are kept, and that will be multiplied together
+    long end;           // of the range of K
     struct kept_segment segments[MOST_SEGMENTS];
     // What the sums of a row of the tile are scaled with and corrected by, in each of the segments.
     float scale[TILE_M][MOST_SEGMENTS];

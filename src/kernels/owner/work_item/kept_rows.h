@@ -72,7 +72,7 @@ static inline void keep_rows(global const struct matmul_problem *p, const struct
                     0, correction);
         struct k_block b = *block;
 #pragma unroll 1
-        for (int n = 0; n < (scales && sums && !HAS(FLAG_SRC_ZP) ? 0 : count); ++n) {
+        for (int n = 0; n < (scales && sums ? 0 : count); ++n) {
             if (HAS(FLAG_SRC_ZP))
                 t->kept.src_zp[i][n] = load_zero_point(
                     args->src_zp, SRC_ZP_DT(p), args->host_src_zp,
@@ -99,8 +99,18 @@ static inline void keep_rows(global const struct matmul_problem *p, const struct
     }
 }
 
-// Keeps what the columns need of a segment.
-static inline void keep_columns(__private struct tile *t) {
+// Plans how many segments are kept, from the block on, which is one: at most `most`, and none behind the
+// range of K. Keeps what the rows need of them.
+static inline void plan_segments(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                 const struct k_block *block, int most, __private struct tile *t) {
+    const long left = (t->kept.end - block->k0 + block->length - 1) / block->length;
+    t->kept.count = 0;
+    t->kept.planned = (int)min((long)min(most, MOST_SEGMENTS), left);
+    keep_rows(p, args, block, t->kept.planned, t);
+}
+
+// Keeps what the columns need of the next segment. Returns whether all that were planned are kept.
+static inline bool keep_columns(__private struct tile *t) {
     __private struct kept_segment *s = t->kept.segments + t->kept.count;
     for (int v = 0; v < NV; ++v) {
         if (HAS(FLAG_WEI_ZP_K))
@@ -110,4 +120,5 @@ static inline void keep_columns(__private struct tile *t) {
         if (HAS(FLAG_SRC_ZP))
             s->wei_sum[v] = t->wei_sum[v];
     }
+    return ++t->kept.count == t->kept.planned;
 }

@@ -14,7 +14,7 @@ struct kept_operands {
 };
 
 struct kept_units {
-    int planned, steps; // segments that are multiplied together, and steps of those that are kept
+    int steps; // of the segments that are kept
     struct kept_operands segments[MOST_SEGMENTS];
     bool has_first;              // of a segment that is not kept: whether it begins in the range of K
     struct tile_rows16 tiles[8]; // in software

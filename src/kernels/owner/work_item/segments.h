@@ -99,24 +99,18 @@ static inline void multiply_tile(bytes src, __private struct tile *t, long k0, i
     }
 }
 
-// The block is a segment. It is multiplied with those before it as soon as no other one fits.
+// The block is a segment. It is multiplied with those before it as soon as all that were planned are kept.
 static inline void multiply_block(const struct k_block *block, bytes src,
                                   global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct wei_source *source, __private panel_vec *panel,
                                   __private struct tile *t) {
     if (block->opens)
         t->kept.count = 0;
-    const int before = t->kept.count * block->length, length = before + block->length;
+    const int before = t->kept.count * block->length;
     struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel + before / 4 * NV);
-    if (t->kept.count == 0) {
-        const int most = min(MOST_SEGMENTS, TILE_K / block->length);
-        const int left = (int)min((long)most, (t->kept.end - block->k0 + block->length - 1) / block->length);
-        keep_rows(p, args, block, left, t);
-    }
-    keep_columns(t);
-    ++t->kept.count;
-    const bool closes = block->k0 + block->length == t->kept.end;
-    if (!closes && t->kept.count < MOST_SEGMENTS && length + block->length <= TILE_K)
+    if (t->kept.count == 0)
+        plan_segments(p, args, block, TILE_K / block->length, t);
+    if (!keep_columns(t))
         return;
     b.first -= before * PACKED_N;
     b.panel = panel;

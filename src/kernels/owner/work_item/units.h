@@ -8,6 +8,12 @@
 #include "owner/work_item/kept_rows.h"
 
 #define UNIT_VECTORS (NV / 2) // of columns
+#define SCALED_AT_ONCE 4      // rows
+
+// Steps of so many elements of K. The last one may be filled in part.
+static inline int steps_of_k(int length) {
+    return (length + STEP - 1) / STEP;
+}
 
 // ---- Short segments ----
 
@@ -20,7 +26,7 @@ struct scaled_unit {
 // Adds the scaled sums of rows `begin` to `end` of a unit to the results.
 static inline __attribute__((always_inline)) void
 scale_part(__private struct tile *t, const struct scaled_unit *u, int begin, int end) {
-    const int at_once = 4, n = u->segment;
+    const int n = u->segment;
     column_i zp[UNIT_VECTORS], wei_sum[UNIT_VECTORS];
     column_f scale[UNIT_VECTORS];
 #pragma unroll
@@ -30,9 +36,9 @@ scale_part(__private struct tile *t, const struct scaled_unit *u, int begin, int
         wei_sum[v] = t->kept.segments[n].wei_sum[u->v0 + v];
     }
 #pragma unroll 1
-    for (int r = begin; r < end; r += at_once) {
+    for (int r = begin; r < end; r += SCALED_AT_ONCE) {
 #pragma unroll
-        for (int i = r; i < r + at_once; ++i) {
+        for (int i = r; i < r + SCALED_AT_ONCE; ++i) {
             const int row = u->i0 + i, correction = t->kept.correction[row][n];
             const int src_zp = t->kept.src_zp[row][n];
 #pragma unroll
@@ -62,8 +68,9 @@ static inline void multiply_kept(bytes src, int i0, __private panel_vec *panel, 
 #pragma unroll 1
     for (int n = 0; n < t->kept.count; ++n) {
         __private const struct kept_operands *s = t->units.segments + n;
-        const int steps = (s->length + STEP - 1) / STEP, filled = s->length / STEP,
-                  whole = is_even ? filled : 0, rows_of_step = (ROWS / 4 + steps - 1) / steps * 4;
+        const int steps = steps_of_k(s->length), filled = s->length / STEP, whole = is_even ? filled : 0;
+        // Rows of the unit before that are scaled after each step.
+        const int rows_of_step = (ROWS / SCALED_AT_ONCE + steps - 1) / steps * SCALED_AT_ONCE;
         if (whole < steps)
             copy_src(src, first, s->k0, whole, s->length, panel + PANEL_SRC + s->step * ROWS);
 #pragma unroll 1
@@ -87,19 +94,16 @@ static inline void multiply_kept(bytes src, int i0, __private panel_vec *panel, 
     scale_part(t, &unit, 0, ROWS);
 }
 
-// Keeps the block, which is a segment. Segments are multiplied as soon as no other one fits.
+// Keeps the block, which is a segment. Segments are multiplied as soon as all that were planned are kept.
 static inline void keep_block(const struct k_block *block, bytes src, global const struct matmul_problem *p,
                               const struct matmul_arguments *args, const struct wei_source *source,
                               __private panel_vec *panel, __private struct tile *t) {
-    const int steps = (block->length + STEP - 1) / STEP;
+    const int steps = steps_of_k(block->length);
     if (block->opens)
         t->kept.count = 0;
     if (t->kept.count == 0) {
-        const int most = min(MOST_SEGMENTS, STEPS / steps);
         t->units.steps = 0;
-        t->units.planned =
-            (int)min((long)most, (t->kept.end - block->k0 + block->length - 1) / block->length);
-        keep_rows(p, args, block, t->units.planned, t);
+        plan_segments(p, args, block, STEPS / steps, t);
     }
     const struct b_panel b =
         load_b(source, p, block->k0, block->length, t->wei_zp, panel + t->units.steps * 16 * NV);
@@ -107,8 +111,7 @@ static inline void keep_block(const struct k_block *block, bytes src, global con
         add_wei_sums(b, block->length, t->wei_sum);
     t->units.segments[t->kept.count] = (struct kept_operands){block->k0, block->length, t->units.steps, b};
     t->units.steps += steps;
-    keep_columns(t);
-    if (++t->kept.count < t->units.planned)
+    if (!keep_columns(t))
         return;
 #pragma unroll 1
     for (int i0 = 0; i0 < t->count; i0 += ROWS)
@@ -131,8 +134,8 @@ static inline void add_products(const struct k_block *block, bytes src, struct b
         const int whole = is_even ? filled : 0;
         const struct row_block in_place = rows_in_place(src, first, count, block->k0);
         __private panel_vec *copy = panel + PANEL_SRC;
-        const int copied = (block->length + STEP - 1) / STEP - whole;
         // All steps are copied, or the last one, which K does not fill.
+        const int copied = steps_of_k(block->length) - whole;
         for (int from = 0; from == 0 || from < copied; from += STEPS) {
             const int steps = min(copied - from, STEPS);
             if (steps > 0)
@@ -190,8 +193,8 @@ static inline void multiply_block(const struct k_block *block, bytes src,
         return;
     struct row_parameters parameters;
 #pragma unroll 1
-    for (int i = 0; i < t->count; i += 4) {
-        load_row_parameters(4, i, p, args, &t->rows, block, &parameters);
-        multiply_rows(4, i, src, p, t, &parameters, block, b);
+    for (int i = 0; i < t->count; i += SCALED_AT_ONCE) {
+        load_row_parameters(SCALED_AT_ONCE, i, p, args, &t->rows, block, &parameters);
+        multiply_rows(SCALED_AT_ONCE, i, src, p, t, &parameters, block, b);
     }
 }
