@@ -110,7 +110,7 @@ def run(
     return pd.impl_info
 
 
-@random_cases(quick=20, full=100)
+@random_cases(quick=20, full=60)
 def test_layouts_and_types(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     src_dt, dst_dt = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(TYPES))
@@ -143,7 +143,7 @@ def spread(values: Array, dims: tuple[int, ...], groups: tuple[int, int] | None)
     return np.broadcast_to(values, dims)
 
 
-@random_cases(quick=20, full=100)
+@random_cases(quick=20, full=60)
 def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     src_dt, dst_dt = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(TYPES))

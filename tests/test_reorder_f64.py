@@ -140,7 +140,7 @@ def test_to_f64(engine: zemm.Engine, src_dt: str) -> None:
     check(reordered(engine, values, src_dt, "f64"), want, values)
 
 
-@random_cases(quick=20, full=100)
+@random_cases(quick=20, full=60)
 def test_layouts(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     other = data.draw(st.sampled_from(TYPES))

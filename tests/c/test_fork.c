@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork() while other threads create and execute primitives. The child uses the objects that it
- * inherits, and creates its own. */
+ * inherits, and creates its own.
+ *   test_fork FORKS */
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <sys/wait.h>
@@ -8,7 +9,7 @@
 
 #include "matmul_call.h"
 
-enum { THREADS = 3, FORKS = 6, M = 5, K = 64, N = 33 };
+enum { THREADS = 3, M = 5, K = 64, N = 33 };
 
 static zemm_engine_t engine;
 static struct call shared;
@@ -96,8 +97,9 @@ static void use_in_child(void) {
     DESTROY(stream, fresh);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     pthread_t threads[THREADS];
+    const int forks = argc > 1 ? atoi(argv[1]) : 1;
     if (!zemm_engine_get_count(zemm_cpu))
         return 77; /* skipped */
     OK(zemm_engine_create(&engine, zemm_cpu, 0));
@@ -109,7 +111,7 @@ int main(void) {
     OK(zemm_set_primitive_cache_capacity(1)); /* so that threads also look up kernels */
     for (size_t i = 0; i < THREADS; i++)
         CHECK(!pthread_create(&threads[i], NULL, work, (void *)i));
-    for (int i = 0; i < FORKS; i++) {
+    for (int i = 0; i < forks; i++) {
         int status = -1;
         fflush(stdout);
         const pid_t child = fork();
