@@ -62,16 +62,24 @@ def test_some_row_takes_it(engine: zemm.Engine, src: str, wei: str, offset: str)
     assert make_pd(engine, grouped(src, wei, offset)).impl_info
 
 
+@pytest.mark.parametrize("wei", ["u4", "s8"])
 @pytest.mark.parametrize("src", ["s8", "f32"])
-def test_scales_near_0(engine: zemm.Engine, stream: zemm.Stream, src: str) -> None:
-    """A group whose weights are all equal has the scale 0: its offset counts all the same."""
-    problem = grouped(src, "u4", "f32")
+@pytest.mark.parametrize("rows", [2, 9])
+def test_scales_near_0(engine: zemm.Engine, stream: zemm.Stream, src: str, wei: str, rows: int) -> None:
+    """A group whose weights are all equal has the scale 0: its offset counts all the same. Infinite values of
+    src stay infinite, as no offset has the other sign of its weights.
+    """
+    problem = replace(grouped(src, wei, "f32", any_tags=True), src_dims=(rows, 4 * GROUP))
     data = make_data(problem)
-    scales = data.quants["wei_scale"]
+    scales, offsets = data.quants["wei_scale"], data.quants["wei_offset"]
     scales[0], scales[1], scales[2, ::2] = 0, 2.0**-24, 0
-    data.quants["wei_offset"][:, :5] = 0
-    data.quants["wei_offset"][1] *= 2.0**20
+    offsets[:, :5] = 0
+    offsets[1] *= 2.0**20
     run(engine, stream, problem, data)
+    if src == "f32":
+        data.wei[3 * GROUP], scales[3], offsets[3] = 1, 1, -0.5
+        data.src[0, 3 * GROUP] = np.inf
+        assert np.isposinf(result(engine, stream, problem, data)[0]).all()
 
 
 def test_reductions_of_the_caller(engine: zemm.Engine, stream: zemm.Stream) -> None:
