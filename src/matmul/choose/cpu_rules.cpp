@@ -79,7 +79,7 @@ bool suits(const facts &f, const ze::device &dev, std::string &why) {
         return false;
     }
     // A panel of several segments does not stay in the L1 cache, which few rows do not make up for.
-    constexpr zemm_dim_t fewest_in_segments = 48;
+    constexpr zemm_dim_t fewest_in_segments = 24;
     if (row.traits().keeps_segments &&
         (rows < fewest_in_segments || (f.wei_reading != reading::packed && !f.packing))) {
         why = text("it is for packed weights and %lld rows or more", (long long)fewest_in_segments);

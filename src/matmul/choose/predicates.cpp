@@ -133,9 +133,8 @@ bool takes_segments(const facts &f, const ze::device &dev, ze::feature feature, 
         return false;
     const problem &p = f.run();
     const zemm_dim_t longest = f.row->tile_k;
-    if (!f.along_k.src_scale || f.along_k.wei_scale || f.along_k.wei_zp || p.zero_point(ZEMM_ARG_SRC)) {
-        why =
-            "it takes scales of src that change along K, and nothing else that does, nor zero points of src";
+    if (!f.scales_along_k || p.zero_point(ZEMM_ARG_SRC)) {
+        why = "it takes sums that are scaled along K, and no zero points of src";
         return false;
     }
     if (f.segment > longest || f.segment % 4 != 0) {

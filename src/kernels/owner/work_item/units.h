@@ -39,8 +39,8 @@ scale_part(__private struct tile *t, const struct scaled_unit *u, int begin, int
     for (int r = begin; r < end; r += SCALED_AT_ONCE) {
 #pragma unroll
         for (int i = r; i < r + SCALED_AT_ONCE; ++i) {
-            const int row = u->i0 + i, correction = t->kept.correction[row][n];
-            const int src_zp = t->kept.src_zp[row][n];
+            const int row = u->i0 + i, correction = CORRECTION_OF_ROW(&t->kept, n, row);
+            const int src_zp = SRC_ZP_OF_ROW(&t->kept, n, row);
 #pragma unroll
             for (int v = 0; v < UNIT_VECTORS; ++v) {
                 vec_i sum = u->sums[i * UNIT_VECTORS + v] - subtrahend(zp[v], correction);
@@ -48,7 +48,7 @@ scale_part(__private struct tile *t, const struct scaled_unit *u, int begin, int
                     sum -= wei_sum[v] * (vec_i)src_zp;
                 __private vec_f *result = t->result + row * NV + u->v0 + v;
                 *result = add_scaled(*result, HAS(FLAG_INTEGER) ? to_vec_f(sum) : as_vec_f(sum), zp[v],
-                                     scale[v], correction, t->kept.scale[row][n]);
+                                     scale[v], correction, SCALE_OF_ROW(&t->kept, n, row));
             }
         }
     }
