@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPTQ: weights = scales * (values - zero points), values in words along K.
+
+A word of qweight [K / 8, N] has eight values of 4 bits (four of 8) of one column, the first in its lowest
+bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the version "gptq" less one.
+g_idx [K] is the group of each row: act-order mixes them, then x has to be brought into the order of groups.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from zemm.errors import InvalidArgumentsError
+from zemm.linear import Linear
+from zemm.transformers._formats import words
+from zemm.transformers._formats.format import (
+    FLOATS,
+    Format,
+    Packed,
+    Place,
+    Tensors,
+    Wanted,
+    group_setting,
+    setting,
+)
+
+# Added to a word of zero points: one to each.
+_ONES = {4: 0x11111111, 8: 0x01010101}
+
+
+class Gptq(Format):
+    """`dynamic` gives layers other bits or groups: a regular expression for names, "-:" before those that are
+    not quantised."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
+        version = config.get("checkpoint_format") or config.get("format") or "gptq"
+        if version not in ("gptq", "gptq_v2"):
+            raise InvalidArgumentsError(
+                f"the quantization_config has checkpoint_format {version!r}: zemm reads gptq and gptq_v2"
+            )
+        self._less_one = version == "gptq"
+        self._dynamic = config.get("dynamic") or {}
+        self._settings_of("")
+
+    def _settings_of(self, name: str) -> tuple[int, int]:
+        """The bits and the group of a layer."""
+        config = {**self.config, **(self._override(name) or {})}
+        return setting(config, "bits", (4, 8), None, "GPTQ"), group_setting(config)
+
+    def _override(self, name: str) -> Mapping[str, Any] | None:
+        """The entry of `dynamic` for a layer; None: it is not quantised."""
+        for pattern, override in self._dynamic.items():
+            if re.match(pattern.removeprefix("+:").removeprefix("-:"), name):
+                return None if pattern.startswith("-:") else override
+        return {}
+
+    def skips(self, name: str) -> bool:
+        return self._override(name) is None
+
+    def tensors(self, place: Place) -> dict[str, Wanted]:
+        bits, group = self._settings_of(place.name)
+        k, n, per_word = place.in_features, place.out_features, 32 // bits
+        if k % per_word or n % per_word:
+            raise InvalidArgumentsError(
+                f"{place.name} has {k} inputs and {n} outputs, not multiples of {per_word}: GPTQ of {bits}"
+                " bits cannot store it"
+            )
+        groups = words.group_count(k, group)
+        return {
+            "qweight": Wanted((k // per_word, n), (torch.int32,)),
+            "qzeros": Wanted((groups, n // per_word), (torch.int32,)),
+            "scales": Wanted((groups, n), FLOATS),
+            "g_idx": Wanted((k,), (torch.int32, torch.int64), optional=True),
+        }
+
+    def reason(self, place: Place) -> str:
+        bits, group = self._settings_of(place.name)
+        return f"GPTQ of {bits} bits and group_size {group}"
+
+    def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
+        bits, group = self._settings_of(place.name)
+        values = words.bytes_of(tensors["qweight"].T)  # [N, K / 2], or [N, K] of 8 bits
+        qzeros = tensors["qzeros"]
+        zero_points = words.unpack(words.bytes_of(qzeros + _ONES[bits] if self._less_one else qzeros), bits)
+        sizes, columns = self._groups(place, tensors.get("g_idx"), group)
+        if columns is not None:
+            values = words.pack(words.unpack(values, bits)[:, columns], bits)
+        values, zeros, weights_dtype = words.centred(values, zero_points, bits)
+        parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
+        parameters = words.common_group(sizes, parameters, place.name)
+        layer = Linear.from_quantized(
+            values,
+            *[parameter.T for parameter in parameters],
+            weights_dtype=weights_dtype,
+            transposed=True,
+            bias=bias,
+            **options,
+        )
+        return Packed(layer, columns)
+
+    def _groups(
+        self, place: Place, g_idx: torch.Tensor | None, group: int
+    ) -> tuple[list[int], torch.Tensor | None]:
+        """The sizes of the groups, and the order of K that brings their rows together (None: they are)."""
+        k = place.in_features
+        count = words.group_count(k, group)
+        own = torch.arange(k) // words.group_of(k, group)
+        if g_idx is None or torch.equal(g_idx.long(), own):
+            return torch.bincount(own, minlength=count).tolist(), None
+        if g_idx.min() < 0 or g_idx.max() >= count:
+            raise InvalidArgumentsError(
+                f"tensor {place.name}.g_idx has groups {g_idx.min()} to {g_idx.max()}, but"
+                f" {place.name}.scales has {count} groups"
+            )
+        sizes = torch.bincount(g_idx, minlength=count).tolist()
+        if 0 in sizes:
+            raise InvalidArgumentsError(
+                f"tensor {place.name}.g_idx has no row of group {sizes.index(0)} of {count}: zemm cannot"
+                " bring the rows into groups"
+            )
+        return sizes, torch.argsort(g_idx, stable=True)

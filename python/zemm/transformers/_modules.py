@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What replaces a linear layer of a model."""
+
+import torch
+
+from zemm.torch import QuantLinear
+from zemm.transformers._formats.format import Packed
+
+
+class ReorderedLinear(torch.nn.Module):
+    """y = linear(x[..., columns]): weights whose rows were brought into the order of their groups."""
+
+    columns: torch.Tensor
+
+    def __init__(self, linear: QuantLinear, columns: torch.Tensor) -> None:
+        super().__init__()
+        self.linear = linear
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        self.register_buffer("columns", columns)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.linear(x.index_select(-1, self.columns))
+        return y
+
+
+def module_of(packed: Packed) -> torch.nn.Module:
+    linear = QuantLinear(packed.layer)
+    return linear if packed.columns is None else ReorderedLinear(linear, packed.columns)
