@@ -52,6 +52,11 @@ def group_count(k: int, group: int) -> int:
     return -(-k // group_of(k, group))
 
 
+def group_sizes(k: int, group: int) -> list[int]:
+    size = group_of(k, group)
+    return [min(size, k - first) for first in range(0, k, size)]
+
+
 def common_group(sizes: list[int], parameters: list[torch.Tensor], name: str) -> list[torch.Tensor]:
     """Parameters [G, N] of groups of these sizes, repeated for the largest groups of one size.
 
