@@ -9,7 +9,9 @@ g_idx [K] is the group of each row: act-order mixes them, then x has to be broug
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
@@ -45,7 +47,7 @@ class Gptq(GroupedFormat):
                 f"{place.name} has {k} inputs and {n} outputs, not multiples of {per_word}: GPTQ of {bits}"
                 " bits cannot store it"
             )
-        groups = words.group_count(k, group)
+        groups = len(words.group_sizes(k, group))
         return {
             "qweight": Wanted((k // per_word, n), (torch.int32,)),
             "qzeros": Wanted((groups, n // per_word), (torch.int32,)),
@@ -72,26 +74,26 @@ class Gptq(GroupedFormat):
             bias=bias,
             **options,
         )
-        return Packed(layer, columns)
+        return Packed(layer, None if columns is None else torch.from_numpy(columns))
 
     def _groups(
         self, place: Place, g_idx: torch.Tensor | None, group: int
-    ) -> tuple[list[int], torch.Tensor | None]:
+    ) -> tuple[list[int], NDArray[np.intp] | None]:
         """The sizes of the groups, and the order of K that brings their rows together (None: they are)."""
-        k = place.in_features
-        count = words.group_count(k, group)
-        own = torch.arange(k) // words.group_of(k, group)
-        if g_idx is None or torch.equal(g_idx.long(), own):
-            return words.group_sizes(k, group), None
-        if g_idx.min() < 0 or g_idx.max() >= count:
+        sizes = words.group_sizes(place.in_features, group)
+        count = len(sizes)
+        groups = g_idx.numpy() if g_idx is not None else None
+        if groups is None or np.array_equal(groups, np.repeat(np.arange(count), sizes)):
+            return sizes, None
+        if groups.min() < 0 or groups.max() >= count:
             raise InvalidArgumentsError(
-                f"tensor {place.name}.g_idx has groups {g_idx.min()} to {g_idx.max()}, but"
+                f"tensor {place.name}.g_idx has groups {groups.min()} to {groups.max()}, but"
                 f" {place.name}.scales has {count} groups"
             )
-        sizes = torch.bincount(g_idx, minlength=count).tolist()
-        if 0 in sizes:
+        rows = np.bincount(groups, minlength=count)
+        if not rows.all():
             raise InvalidArgumentsError(
-                f"tensor {place.name}.g_idx has no row of group {sizes.index(0)} of {count}: zemm cannot"
-                " bring the rows into groups"
+                f"tensor {place.name}.g_idx has no row of group {rows.argmin()} of {count}: zemm cannot bring"
+                " the rows into groups"
             )
-        return sizes, torch.argsort(g_idx, stable=True)
+        return rows.tolist(), np.argsort(groups, stable=True)
