@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPTQ: weights = scales * (values - zero points), values in words along K.
+
+A word of qweight [K / 8, N] has eight values of 4 bits (four of 8) of one column, the first in its lowest
+bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the version "gptq" less one.
+g_idx [K] is the group of each row: act-order mixes them, then x has to be brought into the order of groups.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from zemm.errors import InvalidArgumentsError
+from zemm.linear import Linear
+from zemm.transformers._formats import words
+from zemm.transformers._formats.format import (
+    FLOATS,
+    Packed,
+    Place,
+    Tensors,
+    Wanted,
+    setting,
+)
+from zemm.transformers._formats.overrides import GroupedFormat
+
+# Added to a word of zero points: one to each.
+_ONES = {4: 0x11111111, 8: 0x01010101}
+
+
+class Gptq(GroupedFormat):
+    method, bits = "GPTQ", (4, 8)
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
+        about = {"checkpoint_format": config.get("checkpoint_format") or config.get("format")}
+        version = setting(about, "checkpoint_format", ("gptq", "gptq_v2"), "gptq", self.method)
+        self._less_one = version == "gptq"
+
+    def tensors(self, place: Place) -> dict[str, Wanted]:
+        bits, group = self.settings_of(place.name)
+        k, n, per_word = place.in_features, place.out_features, 32 // bits
+        if k % per_word or n % per_word:
+            raise InvalidArgumentsError(
+                f"{place.name} has {k} inputs and {n} outputs, not multiples of {per_word}: GPTQ of {bits}"
+                " bits cannot store it"
+            )
+        groups = len(words.group_sizes(k, group))
+        return {
+            "qweight": Wanted((k // per_word, n), (torch.int32,)),
+            "qzeros": Wanted((groups, n // per_word), (torch.int32,)),
+            "scales": Wanted((groups, n), FLOATS),
+            "g_idx": Wanted((k,), (torch.int32, torch.int64), optional=True),
+        }
+
+    def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
+        bits, group = self.settings_of(place.name)
+        values = words.bytes_of(tensors["qweight"].T)  # [N, K / 2], or [N, K] of 8 bits
+        qzeros = tensors["qzeros"]
+        zero_points = words.unpack(words.bytes_of(qzeros + _ONES[bits] if self._less_one else qzeros), bits)
+        sizes, columns = self._groups(place, tensors.get("g_idx"), group)
+        if columns is not None:
+            values = words.pack(words.unpack(values, bits)[:, columns], bits)
+        values, zeros, weights_dtype = words.centred(values, zero_points, bits)
+        parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
+        parameters = words.common_group(sizes, parameters, place.name)
+        layer = Linear.from_quantized(
+            values,
+            *[parameter.T for parameter in parameters],
+            weights_dtype=weights_dtype,
+            transposed=True,
+            bias=bias,
+            **options,
+        )
+        return Packed(layer, None if columns is None else torch.from_numpy(columns))
+
+    def _groups(
+        self, place: Place, g_idx: torch.Tensor | None, group: int
+    ) -> tuple[list[int], NDArray[np.intp] | None]:
+        """The sizes of the groups, and the order of K that brings their rows together (None: they are)."""
+        sizes = words.group_sizes(place.in_features, group)
+        count = len(sizes)
+        groups = g_idx.numpy() if g_idx is not None else None
+        if groups is None or np.array_equal(groups, np.repeat(np.arange(count), sizes)):
+            return sizes, None
+        if groups.min() < 0 or groups.max() >= count:
+            raise InvalidArgumentsError(
+                f"tensor {place.name}.g_idx has groups {groups.min()} to {groups.max()}, but"
+                f" {place.name}.scales has {count} groups"
+            )
+        rows = np.bincount(groups, minlength=count)
+        if not rows.all():
+            raise InvalidArgumentsError(
+                f"tensor {place.name}.g_idx has no row of group {rows.argmin()} of {count}: zemm cannot bring"
+                " the rows into groups"
+            )
+        return rows.tolist(), np.argsort(groups, stable=True)
