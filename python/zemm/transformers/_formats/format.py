@@ -4,13 +4,14 @@ zemm.Linear. Each format is a module of this folder."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
+from zemm.words import DataType
 
 Tensors = dict[str, torch.Tensor]
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
@@ -53,6 +54,31 @@ class Packed:
     columns: torch.Tensor | None = None
 
 
+@dataclass(frozen=True)
+class Quantized:
+    """Weights as zemm.Linear.from_quantized() takes them with transposed=True, not packed yet: values [N, K], scales
+    and zero points [N, G] or one. columns: as in Packed. options: of from_quantized(), beside those that the caller has."""
+
+    values: torch.Tensor
+    scales: torch.Tensor | None = None
+    zero_points: torch.Tensor | None = None
+    weights_dtype: DataType | None = None
+    columns: torch.Tensor | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def pack(self, bias: torch.Tensor | None, **options: Any) -> Packed:
+        layer = Linear.from_quantized(
+            self.values,
+            self.scales,
+            self.zero_points,
+            weights_dtype=self.weights_dtype,
+            transposed=True,
+            bias=bias,
+            **{**options, **self.options},
+        )
+        return Packed(layer, self.columns)
+
+
 class Format(ABC):
     """A format, with the settings of a checkpoint's quantization_config."""
 
@@ -74,9 +100,12 @@ class Format(ABC):
         not fit the config."""
 
     @abstractmethod
+    def weights(self, place: Place, tensors: Tensors) -> Quantized:
+        """The weights of checked tensors. ValueError: their values make no sense."""
+
     def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
-        """Pack checked tensors. options: of zemm.Linear.from_quantized(). ValueError: their values make
-        no sense."""
+        """Pack checked tensors. options: of zemm.Linear.from_quantized()."""
+        return self.weights(place, tensors).pack(bias, **options)
 
     @abstractmethod
     def reason(self, place: Place) -> str:

@@ -13,13 +13,12 @@ from typing import Any
 import torch
 
 from zemm.errors import InvalidArgumentsError
-from zemm.linear import Linear
 from zemm.transformers._formats import words
 from zemm.transformers._formats.format import (
     FLOATS,
     Format,
-    Packed,
     Place,
+    Quantized,
     Tensors,
     Wanted,
     group_setting,
@@ -80,7 +79,7 @@ class Gptq(Format):
         bits, group = self._settings_of(place.name)
         return f"GPTQ of {bits} bits and group_size {group}"
 
-    def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
+    def weights(self, place: Place, tensors: Tensors) -> Quantized:
         bits, group = self._settings_of(place.name)
         values = words.bytes_of(tensors["qweight"].T)  # [N, K / 2], or [N, K] of 8 bits
         qzeros = tensors["qzeros"]
@@ -91,15 +90,8 @@ class Gptq(Format):
         values, zeros, weights_dtype = words.centred(values, zero_points, bits)
         parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
         parameters = words.common_group(sizes, parameters, place.name)
-        layer = Linear.from_quantized(
-            values,
-            *[parameter.T for parameter in parameters],
-            weights_dtype=weights_dtype,
-            transposed=True,
-            bias=bias,
-            **options,
-        )
-        return Packed(layer, columns)
+        scales, *zeros = [parameter.T for parameter in parameters]
+        return Quantized(values, scales, zeros[0] if zeros else None, weights_dtype, columns)
 
     def _groups(
         self, place: Place, g_idx: torch.Tensor | None, group: int
