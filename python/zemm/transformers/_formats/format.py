@@ -56,8 +56,8 @@ class Packed:
 
 @dataclass(frozen=True)
 class Quantized:
-    """Weights as zemm.Linear.from_quantized() takes them with transposed=True, not packed yet: values [N, K], scales
-    and zero points [N, G] or one. columns: as in Packed. options: of from_quantized(), beside those that the caller has."""
+    """Weights as zemm.Linear.from_quantized() takes them with transposed=True, not packed yet: values [N, K],
+    scales and zero points [N, G] or one. columns: as in Packed. options: those that the weights ask for."""
 
     values: torch.Tensor
     scales: torch.Tensor | None = None

@@ -84,7 +84,7 @@ class Gptq(Format):
         values = words.bytes_of(tensors["qweight"].T)  # [N, K / 2], or [N, K] of 8 bits
         qzeros = tensors["qzeros"]
         zero_points = words.unpack(words.bytes_of(qzeros + _ONES[bits] if self._less_one else qzeros), bits)
-        sizes, columns = self._groups(place, tensors.get("g_idx"), group)
+        sizes, columns = words.order_of(place.in_features, group, tensors.get("g_idx"), place.name)
         if columns is not None:
             values = words.pack(words.unpack(values, bits)[:, columns], bits)
         values, zeros, weights_dtype = words.centred(values, zero_points, bits)
@@ -92,25 +92,3 @@ class Gptq(Format):
         parameters = words.common_group(sizes, parameters, place.name)
         scales, *zeros = [parameter.T for parameter in parameters]
         return Quantized(values, scales, zeros[0] if zeros else None, weights_dtype, columns)
-
-    def _groups(
-        self, place: Place, g_idx: torch.Tensor | None, group: int
-    ) -> tuple[list[int], torch.Tensor | None]:
-        """The sizes of the groups, and the order of K that brings their rows together (None: they are)."""
-        k = place.in_features
-        count = words.group_count(k, group)
-        own = torch.arange(k) // words.group_of(k, group)
-        if g_idx is None or torch.equal(g_idx.long(), own):
-            return torch.bincount(own, minlength=count).tolist(), None
-        if g_idx.min() < 0 or g_idx.max() >= count:
-            raise InvalidArgumentsError(
-                f"tensor {place.name}.g_idx has groups {g_idx.min()} to {g_idx.max()}, but"
-                f" {place.name}.scales has {count} groups"
-            )
-        sizes = torch.bincount(g_idx, minlength=count).tolist()
-        if 0 in sizes:
-            raise InvalidArgumentsError(
-                f"tensor {place.name}.g_idx has no row of group {sizes.index(0)} of {count}: zemm cannot"
-                " bring the rows into groups"
-            )
-        return sizes, torch.argsort(g_idx, stable=True)

@@ -66,3 +66,31 @@ def common_group(sizes: list[int], parameters: list[torch.Tensor], name: str) ->
         )
     times = torch.tensor([size // unit for size in sizes])
     return [parameter.repeat_interleave(times, dim=0) for parameter in parameters]
+
+
+def order_of(
+    k: int,
+    group: int,
+    g_idx: torch.Tensor | None,
+    name: str,
+    tensors: tuple[str, str] = ("g_idx", "scales"),
+) -> tuple[list[int], torch.Tensor | None]:
+    """The sizes of the groups of a layer, and the order of K that brings their rows together (None: they
+    are). g_idx: the group of each row of K; None: they are in order. tensors: of the layer called name, for
+    errors."""
+    count = group_count(k, group)
+    own = torch.arange(k) // group_of(k, group)
+    if g_idx is None or torch.equal(g_idx.long(), own):
+        return torch.bincount(own, minlength=count).tolist(), None
+    if g_idx.min() < 0 or g_idx.max() >= count:
+        raise InvalidArgumentsError(
+            f"tensor {name}.{tensors[0]} has groups {g_idx.min()} to {g_idx.max()}, but {name}.{tensors[1]}"
+            f" has {count} groups"
+        )
+    sizes = torch.bincount(g_idx, minlength=count).tolist()
+    if 0 in sizes:
+        raise InvalidArgumentsError(
+            f"tensor {name}.{tensors[0]} has no row of group {sizes.index(0)} of {count}: zemm cannot bring"
+            " the rows into groups"
+        )
+    return sizes, torch.argsort(g_idx, stable=True)
