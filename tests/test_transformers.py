@@ -14,6 +14,7 @@ import zemm.transformers
 from numpy.typing import NDArray
 from support_checkpoints import (
     VOCABULARY,
+    Store,
     Stored,
     dequantised,
     edit,
@@ -56,7 +57,7 @@ def gptq(
     act_order: bool = False,
     version: str = "gptq",
     skip: str = "",
-) -> tuple[dict[str, Any], Callable[[str, NDArray[np.float32]], Stored | None]]:
+) -> tuple[dict[str, Any], Store]:
     """A quantization_config, and how it stores layers."""
     config = {
         "quant_method": "gptq",
@@ -86,27 +87,114 @@ def gptq(
     return config, store
 
 
-KINDS: dict[str, Any] = {
-    "4 bits": gptq(),
-    "4 bits, symmetric": gptq(symmetric=True),
-    "8 bits": gptq(bits=8),
-    "8 bits, symmetric, version 2": gptq(bits=8, symmetric=True, version="gptq_v2"),
-    "act-order": gptq(act_order=True),
-    "act-order of 8 bits": gptq(bits=8, act_order=True),
-    "one group": gptq(group=-1),
-    "a last group that is shorter": gptq(group=40),
-    "some layers in float": gptq(skip="self_attn"),
+def awq(group: int = GROUP, symmetric: bool = False) -> tuple[dict[str, Any], Store]:
+    config = {
+        "quant_method": "awq",
+        "bits": 4,
+        "group_size": group,
+        "zero_point": True,
+        "version": "gemm",
+        "modules_to_not_convert": None,
+    }
+
+    def store(name: str, w: NDArray[np.float32]) -> Stored:
+        k = w.shape[1]
+        groups = np.arange(k) // (k if group == -1 else group)
+        codes, scales, zero_points = quantised(w, 4, groups, symmetric)
+        order = [0, 2, 4, 6, 1, 3, 5, 7]
+        tensors = {
+            "qweight": in_words(codes.T, 4, order),
+            "qzeros": in_words(zero_points.T, 4, order),
+            "scales": scales.T.copy(),
+        }
+        return Stored(tensors, dequantised(codes, scales, zero_points, groups))
+
+    return config, store
+
+
+def auto_round(packing: str, **options: Any) -> tuple[dict[str, Any], Store]:
+    """One layer has other bits, and others are not quantised."""
+    if "awq" in packing:
+        config, store = awq(**options)
+        other = store
+    else:
+        version = "gptq" if "gptq" in packing and "model" not in packing else "gptq_v2"
+        config, store = gptq(version=version, **options)
+        other = gptq(bits=8, group=16, version=version, **options)[1]
+    config = {
+        "quant_method": "auto-round",
+        "bits": 4,
+        "group_size": config["group_size"],
+        "sym": True,
+        "data_type": "int",
+        "packing_format": packing,
+        "extra_config": {
+            "model.layers.0.mlp.up_proj": {"bits": 8, "group_size": 16} if other is not store else {},
+            ".*self_attn.*": {"bits": 16, "data_type": "float"},
+        },
+    }
+
+    def choose(name: str, w: NDArray[np.float32]) -> Stored | None:
+        if "self_attn" in name:
+            return None
+        stored = (other if name == "model.layers.0.mlp.up_proj" else store)(name, w)
+        assert stored is not None
+        stored.tensors.pop("g_idx", None)
+        return stored
+
+    return config, choose
+
+
+def with_exceptions() -> tuple[dict[str, Any], Store]:
+    """GPTQ whose config names a layer of other bits and layers that are not quantised."""
+    config, store = gptq()
+    other = gptq(bits=8, group=16)[1]
+    config["dynamic"] = {
+        r"-:model\.layers\.\d+\.self_attn": {},
+        r"+:model\.layers\.0\.mlp\.up_proj": {"bits": 8, "group_size": 16},
+    }
+
+    def choose(name: str, w: NDArray[np.float32]) -> Stored | None:
+        if "self_attn" in name:
+            return None
+        return (other if name == "model.layers.0.mlp.up_proj" else store)(name, w)
+
+    return config, choose
+
+
+KINDS: dict[str, tuple[dict[str, Any], Store]] = {
+    "GPTQ": gptq(),
+    "GPTQ, symmetric": gptq(symmetric=True),
+    "GPTQ of 8 bits": gptq(bits=8),
+    "GPTQ of 8 bits, symmetric, version 2": gptq(bits=8, symmetric=True, version="gptq_v2"),
+    "GPTQ, act-order": gptq(act_order=True),
+    "GPTQ of 8 bits, act-order": gptq(bits=8, act_order=True),
+    "GPTQ, one group": gptq(group=-1),
+    "GPTQ, a last group that is shorter": gptq(group=40),
+    "GPTQ, some layers in float": gptq(skip="self_attn"),
+    "GPTQ, exceptions in its config": with_exceptions(),
+    "AWQ": awq(),
+    "AWQ, symmetric": awq(symmetric=True),
+    "AWQ, one group": awq(group=-1),
+    "AutoRound, GPTQ": auto_round("auto_round:auto_gptq"),
+    "AutoRound, GPTQ without minus one": auto_round("auto_round"),
+    "AutoRound, AWQ": auto_round("auto_round:auto_awq"),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_logits_of_gptq(kind: str, tmp_path: Path) -> None:
+def test_logits(kind: str, tmp_path: Path) -> None:
     config, store = KINDS[kind]
+    reference = llama()
+    stored = {
+        name
+        for name, module in reference.named_modules()
+        if "proj" in name and store(name, module.weight.detach().numpy())
+    }
     expected = logits(save(tmp_path, llama(), config, store))
     model = load(tmp_path)
-    in_layer = 3 if kind == "some layers in float" else 7
-    assert len(layers_of(model)) == 2 * in_layer
-    assert not [name for name, _ in model.named_parameters() if "proj" in name and in_layer == 7]
+    assert {name.removesuffix(".linear") for name in layers_of(model)} == stored
+    assert not [name for name, _ in model.named_parameters() if name.removesuffix(".weight") in stored]
     torch.testing.assert_close(logits(model), expected, rtol=1e-4, atol=1e-4)
 
 
@@ -195,6 +283,26 @@ def test_tensors_that_are_refused(kind: str, tmp_path: Path) -> None:
 
 
 CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
+    "version of AWQ": (
+        {"quant_method": "awq", "version": "gemv"},
+        "the quantization_config has version 'gemv': zemm reads AWQ with gemm",
+    ),
+    "bits of AWQ": (
+        {"quant_method": "awq", "bits": 8},
+        "the quantization_config has bits 8: zemm reads AWQ with 4",
+    ),
+    "packing of AutoRound": (
+        {"quant_method": "auto-round", "packing_format": "auto_round:fp8_static"},
+        "has packing_format 'auto_round:fp8_static': zemm reads AutoRound with auto_round:auto_gptq or",
+    ),
+    "types of AutoRound": (
+        {"quant_method": "auto-round", "data_type": "mx_fp"},
+        "has data_type 'mx_fp': zemm reads AutoRound with int",
+    ),
+    "activations of AutoRound": (
+        {"quant_method": "auto-round", "act_bits": 8},
+        "has act_bits 8: zemm reads AutoRound with activations of 16 bits or more",
+    ),
     "bits": ({"bits": 3}, "the quantization_config has bits 3: zemm reads GPTQ with 4 or 8"),
     "no bits": ({"bits": None}, "the quantization_config has bits None"),
     "group": (
@@ -203,7 +311,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "version": (
         {"checkpoint_format": "marlin"},
-        "checkpoint_format 'marlin': zemm reads gptq and gptq_v2",
+        "checkpoint_format 'marlin': zemm reads GPTQ with gptq or gptq_v2",
     ),
 }
 
@@ -243,7 +351,7 @@ def test_transformers_gets_its_quantizers_back() -> None:
     zemm.transformers.unregister()
     zemm.transformers.unregister()
     assert theirs == (AUTO_QUANTIZER_MAPPING["gptq"], AUTO_QUANTIZATION_CONFIG_MAPPING["gptq"])
-    with pytest.raises(ValueError, match="methods has 'gpt', none of gptq"):
+    with pytest.raises(ValueError, match="methods has 'gpt', none of gptq, awq"):
         zemm.transformers.register(["gpt"])
     with pytest.raises(ValueError, match="activation is 'int4', none of: f32"):
         zemm.transformers.register(activation="int4")  # type: ignore[arg-type]

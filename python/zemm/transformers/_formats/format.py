@@ -56,14 +56,16 @@ class Packed:
 
 @dataclass(frozen=True)
 class Quantized:
-    """Weights as zemm.Linear.from_quantized() takes them with transposed=True, not packed yet: values [N, K],
-    scales and zero points [N, G] or one. columns: as in Packed. options: those that the weights ask for."""
+    """Weights as zemm.Linear.from_quantized() takes them, not packed yet. transposed: values are [N, K],
+    scales and zero points [N, G], or one; else [K, N] and [G, N]. columns: as in Packed. options: those that
+    the weights ask for."""
 
     values: torch.Tensor
     scales: torch.Tensor | None = None
     zero_points: torch.Tensor | None = None
     weights_dtype: DataType | None = None
     columns: torch.Tensor | None = None
+    transposed: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def pack(self, bias: torch.Tensor | None, **options: Any) -> Packed:
@@ -72,7 +74,7 @@ class Quantized:
             self.scales,
             self.zero_points,
             weights_dtype=self.weights_dtype,
-            transposed=True,
+            transposed=self.transposed,
             bias=bias,
             **{**options, **self.options},
         )

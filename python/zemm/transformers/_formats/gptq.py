@@ -6,7 +6,6 @@ bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the v
 g_idx [K] is the group of each row: act-order mixes them, then x has to be brought into the order of groups.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,51 +15,29 @@ from zemm.errors import InvalidArgumentsError
 from zemm.transformers._formats import words
 from zemm.transformers._formats.format import (
     FLOATS,
-    Format,
     Place,
     Quantized,
     Tensors,
     Wanted,
-    group_setting,
     setting,
 )
+from zemm.transformers._formats.overrides import GroupedFormat
 
 # Added to a word of zero points: one to each.
 _ONES = {4: 0x11111111, 8: 0x01010101}
 
 
-class Gptq(Format):
-    """`dynamic` gives layers other bits or groups: a regular expression for names, "-:" before those that are
-    not quantised."""
+class Gptq(GroupedFormat):
+    method, bits = "GPTQ", (4, 8)
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
-        version = config.get("checkpoint_format") or config.get("format") or "gptq"
-        if version not in ("gptq", "gptq_v2"):
-            raise InvalidArgumentsError(
-                f"the quantization_config has checkpoint_format {version!r}: zemm reads gptq and gptq_v2"
-            )
+        about = {"checkpoint_format": config.get("checkpoint_format") or config.get("format")}
+        version = setting(about, "checkpoint_format", ("gptq", "gptq_v2"), "gptq", self.method)
         self._less_one = version == "gptq"
-        self._dynamic = config.get("dynamic") or {}
-        self._settings_of("")
-
-    def _settings_of(self, name: str) -> tuple[int, int]:
-        """The bits and the group of a layer."""
-        config = {**self.config, **(self._override(name) or {})}
-        return setting(config, "bits", (4, 8), None, "GPTQ"), group_setting(config)
-
-    def _override(self, name: str) -> Mapping[str, Any] | None:
-        """The entry of `dynamic` for a layer; None: it is not quantised."""
-        for pattern, override in self._dynamic.items():
-            if re.match(pattern.removeprefix("+:").removeprefix("-:"), name):
-                return None if pattern.startswith("-:") else override
-        return {}
-
-    def skips(self, name: str) -> bool:
-        return self._override(name) is None
 
     def tensors(self, place: Place) -> dict[str, Wanted]:
-        bits, group = self._settings_of(place.name)
+        bits, group = self.settings_of(place.name)
         k, n, per_word = place.in_features, place.out_features, 32 // bits
         if k % per_word or n % per_word:
             raise InvalidArgumentsError(
@@ -75,12 +52,8 @@ class Gptq(Format):
             "g_idx": Wanted((k,), (torch.int32, torch.int64), optional=True),
         }
 
-    def reason(self, place: Place) -> str:
-        bits, group = self._settings_of(place.name)
-        return f"GPTQ of {bits} bits and group_size {group}"
-
     def weights(self, place: Place, tensors: Tensors) -> Quantized:
-        bits, group = self._settings_of(place.name)
+        bits, group = self.settings_of(place.name)
         values = words.bytes_of(tensors["qweight"].T)  # [N, K / 2], or [N, K] of 8 bits
         qzeros = tensors["qzeros"]
         zero_points = words.unpack(words.bytes_of(qzeros + _ONES[bits] if self._less_one else qzeros), bits)
@@ -90,5 +63,5 @@ class Gptq(Format):
         values, zeros, weights_dtype = words.centred(values, zero_points, bits)
         parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
         parameters = words.common_group(sizes, parameters, place.name)
-        scales, *zeros = [parameter.T for parameter in parameters]
-        return Quantized(values, scales, zeros[0] if zeros else None, weights_dtype, columns)
+        scales, *others = [parameter.T for parameter in parameters]
+        return Quantized(values, scales, others[0] if others else None, weights_dtype, columns)

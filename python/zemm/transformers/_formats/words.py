@@ -52,6 +52,11 @@ def group_count(k: int, group: int) -> int:
     return -(-k // group_of(k, group))
 
 
+def group_sizes(k: int, group: int) -> list[int]:
+    size = group_of(k, group)
+    return [min(size, k - first) for first in range(0, k, size)]
+
+
 def common_group(sizes: list[int], parameters: list[torch.Tensor], name: str) -> list[torch.Tensor]:
     """Parameters [G, N] of groups of these sizes, repeated for the largest groups of one size.
 
@@ -81,7 +86,7 @@ def order_of(
     count = group_count(k, group)
     own = torch.arange(k) // group_of(k, group)
     if g_idx is None or torch.equal(g_idx.long(), own):
-        return torch.bincount(own, minlength=count).tolist(), None
+        return group_sizes(k, group), None
     if g_idx.min() < 0 or g_idx.max() >= count:
         raise InvalidArgumentsError(
             f"tensor {name}.{tensors[0]} has groups {g_idx.min()} to {g_idx.max()}, but {name}.{tensors[1]}"
