@@ -8,6 +8,7 @@ A word of qweight [K, N / 8] has eight values of one row, whose columns are, fro
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from zemm.errors import InvalidArgumentsError
@@ -31,7 +32,7 @@ class Awq(GroupedFormat):
             raise InvalidArgumentsError(
                 f"{place.name} has {n} outputs, not a multiple of 8: AWQ cannot store it"
             )
-        groups = words.group_count(k, group)
+        groups = len(words.group_sizes(k, group))
         return {
             "qweight": Wanted((k, n // 8), (torch.int32,)),
             "qzeros": Wanted((groups, n // 8), (torch.int32,)),
@@ -49,10 +50,12 @@ class Awq(GroupedFormat):
         return Quantized(values, scales, others[0] if others else None, weights_dtype, transposed=False)
 
 
-def _in_order(data: torch.Tensor) -> torch.Tensor:
+def _in_order(data: words.Bytes) -> words.Bytes:
     """The bytes of words with the values of a row in its order. The first half of a word has the even
     columns, the second half the odd ones."""
     halves = data.reshape(*data.shape[:-1], -1, 2, 2)
     even, odd = halves[..., 0, :], halves[..., 1, :]
-    first, second = even & 15 | odd << 4, even >> 4 | odd & 0xF0
-    return torch.stack((first, second), dim=-1).reshape(data.shape)
+    ordered = np.empty_like(halves)
+    np.bitwise_or(even & 15, odd << 4, out=ordered[..., 0])
+    np.bitwise_or(even >> 4, odd & 0xF0, out=ordered[..., 1])
+    return ordered.reshape(data.shape)

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from zemm._arrays.host_tensors import as_array
 from zemm.dtypes import FOUR_BIT
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._formats import words
@@ -88,9 +90,9 @@ class CompressedTensors(Format):
         if scheme.format == PACKED:
             values, weights_dtype = _integers(tensors["weight_packed"], scheme.bits, k, zero_points is None)
         elif scheme.format in (NVFP4, MXFP4):
-            values, weights_dtype = tensors["weight_packed"], "f4_e2m1"
+            values, weights_dtype = tensors["weight_packed"].numpy(), "f4_e2m1"
         else:
-            values = tensors["weight"]
+            values = as_array(tensors["weight"], "weight")
         found = Quantized(values, scales, zero_points, weights_dtype)
         if scheme.is_ordered:
             found = _in_order(found, place, scheme.group or k, tensors["weight_g_idx"])
@@ -99,7 +101,7 @@ class CompressedTensors(Format):
         return found
 
 
-def _parameters(scheme: Scheme, place: Place, tensors: Tensors) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _parameters(scheme: Scheme, place: Place, tensors: Tensors) -> tuple[torch.Tensor, Any]:
     """Scales and zero points, [N, G] or one."""
     n, k = place.out_features, place.in_features
     scales, zero_points = tensors["weight_scale"], tensors.get("weight_zero_point")
@@ -119,7 +121,7 @@ def _parameters(scheme: Scheme, place: Place, tensors: Tensors) -> tuple[torch.T
                 f"tensor {place.name}.weight_shape is {shape}, but the layer of the model is {[n, k]}"
             )
         if zero_points is not None and zero_points.dtype == torch.int32:
-            zero_points = _unsigned(zero_points.T, scheme.bits, n).T
+            return scales, _unsigned(zero_points.T, scheme.bits, n).T
         elif zero_points is not None:
             zero_points = (zero_points.to(torch.int16) + (1 << (scheme.bits - 1))).to(torch.uint8)
     if scheme.block is not None:
@@ -136,36 +138,37 @@ def _in_order(found: Quantized, place: Place, group: int, g_idx: torch.Tensor) -
     if columns is None:
         return found
     bits = 4 if found.weights_dtype in FOUR_BIT else 8
-    values = words.pack(words.unpack(found.values, bits)[:, columns], bits)
+    values = words.pack(words.unpack(np.asarray(found.values), bits)[:, columns], bits)
     parts = [part.T for part in (found.scales, found.zero_points) if part is not None]
-    scales, *zero_points = [part.T for part in words.common_group(sizes, parts, place.name)]
-    return Quantized(values, scales, zero_points[0] if zero_points else None, found.weights_dtype, columns)
+    scales, *others = [part.T for part in words.common_group(sizes, parts, place.name)]
+    return Quantized(values, scales, others[0] if others else None, found.weights_dtype, columns)
 
 
-def _integers(packed: torch.Tensor, bits: int, k: int, signed: bool) -> tuple[torch.Tensor, DataType]:
+def _integers(packed: torch.Tensor, bits: int, k: int, signed: bool) -> tuple[NDArray[Any], DataType]:
     """The values [N, K], or [N, K / 2] of a 4-bit type. Where a type has as many bits as the values, these
     are the bytes of the checkpoint."""
     is_small = bits <= 4 and k % 2 == 0
-    if bits in (4, 8) and (bits == 8 or is_small):
+    if bits == 8 or (bits == 4 and is_small):
         values = words.bytes_of(packed)[:, : k * bits // 8]
         if signed:  # the middle was added, which turns the sign bit
-            values = values ^ (0x88 if bits == 4 else 0x80)
+            values = values ^ np.uint8(0x88 if bits == 4 else 0x80)
     else:
         values = _unsigned(packed, bits, k)
         if signed:
-            values = values - (1 << (bits - 1))  # modulo 256
+            values -= np.uint8(1 << (bits - 1))  # modulo 256
         if is_small:
-            values = words.pack(values & 0xF, 4)
+            values = words.pack(values & np.uint8(15), 4)
     if is_small:
         return values, "s4" if signed else "u4"
-    return (values.view(torch.int8), "s8") if signed else (values, "u8")
+    return (values.view(np.int8), "s8") if signed else (values, "u8")
 
 
-def _unsigned(packed: torch.Tensor, bits: int, count: int) -> torch.Tensor:
-    """The first integers of each row of int32 words, uint8 [.., count]."""
-    data = words.bytes_of(packed).numpy()
+def _unsigned(packed: torch.Tensor, bits: int, count: int) -> words.Bytes:
+    """The first integers of each row of int32 words, [.., count]."""
+    data = words.bytes_of(packed)
     each = np.unpackbits(data, axis=1, count=count * bits, bitorder="little")
-    return torch.from_numpy(np.packbits(each.reshape(len(data), count, bits), -1, "little")[..., 0])
+    values: words.Bytes = np.packbits(each.reshape(len(data), count, bits), -1, "little")[..., 0]
+    return values
 
 
 def _shape_of_scales(scheme: Scheme, n: int, k: int) -> Shape:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
@@ -60,11 +62,11 @@ class Quantized:
     scales and zero points [N, G], or one; else [K, N] and [G, N]. columns: as in Packed. options: those that
     the weights ask for."""
 
-    values: torch.Tensor
-    scales: torch.Tensor | None = None
-    zero_points: torch.Tensor | None = None
+    values: NDArray[Any] | torch.Tensor
+    scales: NDArray[Any] | torch.Tensor | None = None
+    zero_points: NDArray[Any] | torch.Tensor | None = None
     weights_dtype: DataType | None = None
-    columns: torch.Tensor | None = None
+    columns: NDArray[np.intp] | None = None
     transposed: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -78,7 +80,7 @@ class Quantized:
             bias=bias,
             **{**options, **self.options},
         )
-        return Packed(layer, self.columns)
+        return Packed(layer, None if self.columns is None else torch.from_numpy(self.columns))
 
 
 class Format(ABC):

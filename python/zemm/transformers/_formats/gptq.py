@@ -44,7 +44,7 @@ class Gptq(GroupedFormat):
                 f"{place.name} has {k} inputs and {n} outputs, not multiples of {per_word}: GPTQ of {bits}"
                 " bits cannot store it"
             )
-        groups = words.group_count(k, group)
+        groups = len(words.group_sizes(k, group))
         return {
             "qweight": Wanted((k // per_word, n), (torch.int32,)),
             "qzeros": Wanted((groups, n // per_word), (torch.int32,)),
