@@ -9,6 +9,7 @@ from zemm.transformers._formats.awq import Awq
 from zemm.transformers._formats.compressed_tensors import CompressedTensors
 from zemm.transformers._formats.format import Format
 from zemm.transformers._formats.gptq import Gptq
+from zemm.transformers._formats.mxfp4 import Mxfp4
 
 # What makes a format of a quantization_config.
 FORMATS: dict[str, Callable[[Mapping[str, Any]], Format]] = {
@@ -16,6 +17,7 @@ FORMATS: dict[str, Callable[[Mapping[str, Any]], Format]] = {
     "awq": Awq,
     "auto-round": auto_round,
     "compressed-tensors": CompressedTensors,
+    "mxfp4": Mxfp4,
 }
 
 __all__ = ["FORMATS", "Format"]

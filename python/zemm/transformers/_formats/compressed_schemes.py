@@ -27,7 +27,7 @@ class Scheme:
     """How the weights of a module are stored. group: elements of K that share a scale; None: all.
     block: rows and columns that share one. int8_group: elements of K that share a scale of an input
     which is to be quantised to integers; 0: all; None: it is multiplied as it is. is_static: the
-    checkpoint has scales of the input."""
+    checkpoint has scales of the input, all or the common one."""
 
     format: str
     bits: int
@@ -162,7 +162,7 @@ def _input(found: Mapping[str, Any] | None) -> dict[str, Any]:
     by_group = found.get("group_size") if found.get("strategy") == "group" else 0
     return {
         "int8_group": by_group if is_int and found.get("symmetric", True) else None,
-        "is_static": found.get("dynamic", False) is False,
+        "is_static": found.get("dynamic", False) is not True,
     }
 
 

@@ -49,8 +49,20 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class ExpertsPlace:
+    """Experts of a model that are one module: its name, their number, and the layers of each, the first with
+    its gate. The names of these layers are those of their weights in the model."""
+
+    name: str
+    count: int
+    up: Place
+    down: Place
+
+
+@dataclass(frozen=True)
 class Packed:
-    """A layer, and which columns of x it multiplies, in its order; None: all, as they come."""
+    """A layer, and which columns of x it multiplies, in its order; None: all, as they come. [E, K] of a layer
+    with experts."""
 
     layer: Linear
     columns: torch.Tensor | None = None
@@ -110,6 +122,15 @@ class Format(ABC):
     def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
         """Pack checked tensors. options: of zemm.Linear.from_quantized()."""
         return self.weights(place, tensors).pack(bias, **options)
+
+    def tensors_of_experts(self, place: ExpertsPlace) -> dict[str, Wanted] | None:
+        """The tensors that have all experts of a module, by their names in it, without biases. None: each
+        layer of each expert is stored as a linear layer."""
+        return None
+
+    def weights_of_experts(self, place: ExpertsPlace, tensors: Tensors) -> tuple[Quantized, Quantized]:
+        """The weights [E, ..] of the first layers and of the last ones, of checked tensors."""
+        raise NotImplementedError
 
     @abstractmethod
     def reason(self, place: Place) -> str:
