@@ -20,7 +20,7 @@ transformers = pytest.importorskip("transformers", reason="needs the package tra
 from safetensors.torch import save_file  # noqa: E402 (after the check for torch)
 
 K, N, LAYERS, VOCABULARY = 64, 96, 2, 128
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Any]  # of numpy or torch
 
 
 class Stored(NamedTuple):
@@ -61,7 +61,7 @@ def save(folder: Path, model: Any, config: dict[str, Any], store: Store) -> Any:
         if stored is None:
             continue
         tensors.pop(f"{name}.weight")
-        tensors |= {f"{name}.{key}": torch.from_numpy(array) for key, array in stored.tensors.items()}
+        tensors |= {f"{name}.{key}": torch.as_tensor(array) for key, array in stored.tensors.items()}
         module.weight.data = torch.from_numpy(stored.weight)
     folder.mkdir(parents=True, exist_ok=True)
     if model.config.tie_word_embeddings:

@@ -12,6 +12,8 @@ from transformers.quantizers.base import HfQuantizer
 
 from zemm.errors import InvalidArgumentsError, ZemmError, missing_package
 from zemm.transformers._checkpoint import Checkpoint
+from zemm.transformers._expert_places import ExpertsPlaceholder
+from zemm.transformers._experts_loading import Experts
 from zemm.transformers._formats import FORMATS
 from zemm.transformers._formats.format import FLOATS, Format, Place, Tensors, Wanted
 from zemm.transformers._modules import module_of
@@ -83,9 +85,12 @@ class Quantizer(HfQuantizer):
 
     def update_weight_conversions(self, weight_conversions: list[Any], model: Any) -> list[Any]:
         """Transformers 5, before it loads: the model's own conversions rename the tensors of the files."""
-        rename = _renaming(weight_conversions)
-        self._place(model, Checkpoint.of_files(self._files, rename, model.base_model_prefix))
-        return weight_conversions
+        experts = Experts(model, self._format, weight_conversions)
+        rename = _renaming(experts.renamings)
+        checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
+        experts.put(checkpoint, activation=self._activation())
+        self._place(model, checkpoint)
+        return experts.conversions
 
     def update_expected_keys(self, model: Any, expected_keys: list[str], loaded_keys: list[str]) -> list[str]:
         """Transformers 4, before it loads."""
@@ -160,9 +165,10 @@ class Quantizer(HfQuantizer):
         return [key for key in missing_keys if not self.param_needs_quantization(model, key)]
 
     def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
-        placeholders = [(n, m) for n, m in model.named_modules() if isinstance(m, Placeholder)]
-        for name, placeholder in placeholders:
-            model.set_submodule(name, placeholder.finished())
+        for kind in (ExpertsPlaceholder, Placeholder):  # the first have some of the second
+            for name, placeholder in list(model.named_modules()):
+                if isinstance(placeholder, kind):
+                    model.set_submodule(name, placeholder.finished())
         model.requires_grad_(False)  # the layers refuse gradients
         return model
 

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 
 from zemm.errors import InvalidArgumentsError
-from zemm.linear import Linear
 from zemm.transformers._formats import words
-from zemm.transformers._formats.format import FLOATS, Packed, Place, Tensors, Wanted, setting
+from zemm.transformers._formats.format import FLOATS, Place, Quantized, Tensors, Wanted, setting
 from zemm.transformers._formats.overrides import GroupedFormat
 
 
@@ -40,21 +39,15 @@ class Awq(GroupedFormat):
             "scales": Wanted((groups, n), FLOATS),
         }
 
-    def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
+    def weights(self, place: Place, tensors: Tensors) -> Quantized:
         _, group = self.settings_of(place.name)
         values = _in_order(words.bytes_of(tensors["qweight"]))  # [K, N / 2]
         zero_points = words.unpack(_in_order(words.bytes_of(tensors["qzeros"])), 4)
         values, zeros, weights_dtype = words.centred(values, zero_points, 4)
         parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
         sizes = words.group_sizes(place.in_features, group)
-        layer = Linear.from_quantized(
-            values,
-            *words.common_group(sizes, parameters, place.name),
-            weights_dtype=weights_dtype,
-            bias=bias,
-            **options,
-        )
-        return Packed(layer)
+        scales, *others = words.common_group(sizes, parameters, place.name)
+        return Quantized(values, scales, others[0] if others else None, weights_dtype, transposed=False)
 
 
 def _in_order(data: words.Bytes) -> words.Bytes:

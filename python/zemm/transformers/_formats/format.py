@@ -4,13 +4,16 @@ zemm.Linear. Each format is a module of this folder."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
+from zemm.words import DataType
 
 Tensors = dict[str, torch.Tensor]
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
@@ -46,11 +49,50 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class ExpertsPlace:
+    """Experts of a model that are one module: its name, their number, and the layers of each, the first with
+    its gate. The names of these layers are those of their weights in the model."""
+
+    name: str
+    count: int
+    up: Place
+    down: Place
+
+
+@dataclass(frozen=True)
 class Packed:
-    """A layer, and which columns of x it multiplies, in its order; None: all, as they come."""
+    """A layer, and which columns of x it multiplies, in its order; None: all, as they come. [E, K] of a layer
+    with experts."""
 
     layer: Linear
     columns: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """Weights as zemm.Linear.from_quantized() takes them, not packed yet. transposed: values are [N, K],
+    scales and zero points [N, G], or one; else [K, N] and [G, N]. columns: as in Packed. options: those that
+    the weights ask for."""
+
+    values: NDArray[Any] | torch.Tensor
+    scales: NDArray[Any] | torch.Tensor | None = None
+    zero_points: NDArray[Any] | torch.Tensor | None = None
+    weights_dtype: DataType | None = None
+    columns: NDArray[np.intp] | None = None
+    transposed: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def pack(self, bias: torch.Tensor | None, **options: Any) -> Packed:
+        layer = Linear.from_quantized(
+            self.values,
+            self.scales,
+            self.zero_points,
+            weights_dtype=self.weights_dtype,
+            transposed=self.transposed,
+            bias=bias,
+            **{**options, **self.options},
+        )
+        return Packed(layer, None if self.columns is None else torch.from_numpy(self.columns))
 
 
 class Format(ABC):
@@ -74,9 +116,21 @@ class Format(ABC):
         not fit the config."""
 
     @abstractmethod
+    def weights(self, place: Place, tensors: Tensors) -> Quantized:
+        """The weights of checked tensors. ValueError: their values make no sense."""
+
     def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
-        """Pack checked tensors. options: of zemm.Linear.from_quantized(). ValueError: their values make
-        no sense."""
+        """Pack checked tensors. options: of zemm.Linear.from_quantized()."""
+        return self.weights(place, tensors).pack(bias, **options)
+
+    def tensors_of_experts(self, place: ExpertsPlace) -> dict[str, Wanted] | None:
+        """The tensors that have all experts of a module, by their names in it, without biases. None: each
+        layer of each expert is stored as a linear layer."""
+        return None
+
+    def weights_of_experts(self, place: ExpertsPlace, tensors: Tensors) -> tuple[Quantized, Quantized]:
+        """The weights [E, ..] of the first layers and of the last ones, of checked tensors."""
+        raise NotImplementedError
 
     @abstractmethod
     def reason(self, place: Place) -> str:

@@ -9,17 +9,14 @@ g_idx [K] is the group of each row: act-order mixes them, then x has to be broug
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from zemm.errors import InvalidArgumentsError
-from zemm.linear import Linear
 from zemm.transformers._formats import words
 from zemm.transformers._formats.format import (
     FLOATS,
-    Packed,
     Place,
+    Quantized,
     Tensors,
     Wanted,
     setting,
@@ -55,45 +52,16 @@ class Gptq(GroupedFormat):
             "g_idx": Wanted((k,), (torch.int32, torch.int64), optional=True),
         }
 
-    def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
+    def weights(self, place: Place, tensors: Tensors) -> Quantized:
         bits, group = self.settings_of(place.name)
         values = words.bytes_of(tensors["qweight"].T)  # [N, K / 2], or [N, K] of 8 bits
         qzeros = tensors["qzeros"]
         zero_points = words.unpack(words.bytes_of(qzeros + _ONES[bits] if self._less_one else qzeros), bits)
-        sizes, columns = self._groups(place, tensors.get("g_idx"), group)
+        sizes, columns = words.order_of(place.in_features, group, tensors.get("g_idx"), place.name)
         if columns is not None:
             values = words.pack(words.unpack(values, bits)[:, columns], bits)
         values, zeros, weights_dtype = words.centred(values, zero_points, bits)
         parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
         parameters = words.common_group(sizes, parameters, place.name)
-        layer = Linear.from_quantized(
-            values,
-            *[parameter.T for parameter in parameters],
-            weights_dtype=weights_dtype,
-            transposed=True,
-            bias=bias,
-            **options,
-        )
-        return Packed(layer, None if columns is None else torch.from_numpy(columns))
-
-    def _groups(
-        self, place: Place, g_idx: torch.Tensor | None, group: int
-    ) -> tuple[list[int], NDArray[np.intp] | None]:
-        """The sizes of the groups, and the order of K that brings their rows together (None: they are)."""
-        sizes = words.group_sizes(place.in_features, group)
-        count = len(sizes)
-        groups = g_idx.numpy() if g_idx is not None else None
-        if groups is None or np.array_equal(groups, np.repeat(np.arange(count), sizes)):
-            return sizes, None
-        if groups.min() < 0 or groups.max() >= count:
-            raise InvalidArgumentsError(
-                f"tensor {place.name}.g_idx has groups {groups.min()} to {groups.max()}, but"
-                f" {place.name}.scales has {count} groups"
-            )
-        rows = np.bincount(groups, minlength=count)
-        if not rows.all():
-            raise InvalidArgumentsError(
-                f"tensor {place.name}.g_idx has no row of group {rows.argmin()} of {count}: zemm cannot bring"
-                " the rows into groups"
-            )
-        return rows.tolist(), np.argsort(groups, stable=True)
+        scales, *others = [parameter.T for parameter in parameters]
+        return Quantized(values, scales, others[0] if others else None, weights_dtype, columns)

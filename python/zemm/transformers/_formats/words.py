@@ -72,3 +72,32 @@ def common_group(sizes: list[int], parameters: list[Any], name: str) -> list[Any
         )
     groups = np.repeat(np.arange(len(sizes)), [size // unit for size in sizes])
     return [parameter[groups] for parameter in parameters]
+
+
+def order_of(
+    k: int,
+    group: int,
+    g_idx: torch.Tensor | None,
+    name: str,
+    tensors: tuple[str, str] = ("g_idx", "scales"),
+) -> tuple[list[int], NDArray[np.intp] | None]:
+    """The sizes of the groups of a layer, and the order of K that brings their rows together (None: they
+    are). g_idx: the group of each row of K; None: they are in order. tensors: of the layer called name, for
+    errors."""
+    sizes = group_sizes(k, group)
+    count = len(sizes)
+    groups = g_idx.numpy() if g_idx is not None else None
+    if groups is None or np.array_equal(groups, np.repeat(np.arange(count), sizes)):
+        return sizes, None
+    if groups.min() < 0 or groups.max() >= count:
+        raise InvalidArgumentsError(
+            f"tensor {name}.{tensors[0]} has groups {groups.min()} to {groups.max()}, but {name}.{tensors[1]}"
+            f" has {count} groups"
+        )
+    rows = np.bincount(groups, minlength=count)
+    if not rows.all():
+        raise InvalidArgumentsError(
+            f"tensor {name}.{tensors[0]} has no row of group {rows.argmin()} of {count}: zemm cannot bring"
+            " the rows into groups"
+        )
+    return rows.tolist(), np.argsort(groups, stable=True)
