@@ -84,7 +84,7 @@ class LinearWithMinimums:
             check_out(host, out, shape, dst_dtype)
         # The sums below must be those of what is multiplied: rounding cancels against the minimums.
         array = as_array(host.plain(tensor, self.product._src_dtype(data_type)), "x")
-        result = host.empty(shape, "f32")
+        result = host.empty(shape, host.native("f32"), tensor)
         y = host.bytes_of(result).view(np.float32).reshape(shape)
         _, quantized = self.product._multiply(array, y, expert, group_sizes, stream)
         if stream is not None and quantized is not None:
