@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.autograd import forward_ad
 
 from zemm._library import library
 from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
@@ -39,7 +40,8 @@ class _Torch:
             raise InvalidArgumentsError(f"{name} is on the device {x.device}: call {name}.cpu() first")
         if x.layout is not torch.strided:
             raise InvalidArgumentsError(f"{name} has the layout {x.layout}: call {name}.to_dense() first")
-        refuse_tangent(x, name)
+        if forward_ad._current_level >= 0:
+            refuse_tangent(x, name)
         if type(x) is torch.Tensor and not x.requires_grad:
             return x
         refuse_gradient(x, name)
