@@ -210,6 +210,8 @@ enum zp_term {
 #define FLAG_ARRANGED (1u << 29)   // Xe rows: src is what arrange_src wrote: rows are padded with zeros
 // CPU rows with AVX2: src has 7 bits, so that products of pairs of bytes fit into 16 bits.
 #define FLAG_REDUCED_RANGE (1u << 30)
+// With FLAG_FLOAT_ZP: the floats are offsets of the weights, which are scale * value + offset.
+#define FLAG_OFFSETS (1u << 31)
 
 // Bytes. Rows of src that are a multiple of this apart fall into so few sets of the first-level cache that
 // the tiles of AMX displace their own rows.

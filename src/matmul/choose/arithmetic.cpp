@@ -107,7 +107,9 @@ arithmetic arithmetic_of(const facts &f) {
     a.sums_src = p.integer() && (p.zero_point(ZEMM_ARG_WEIGHTS) || a.flips_weights);
     a.src_scales_segments = f.along_k.src_scale;
     // If no scale changes along K, those of the weights scale each segment: by 1 if there are none.
-    a.wei_scales_segments = f.along_k.wei_scale || (f.scales_along_k && !f.along_k.src_scale);
+    // Offsets are not scaled by them: so sums are, before offsets are added.
+    a.wei_scales_segments =
+        f.along_k.wei_scale || p.has_offsets() || (f.scales_along_k && !f.along_k.src_scale);
     const bool zero_points_fit = zero_points_fit_f32(f, a.flips_weights);
     a.sums_are_bits = sums_are_bits(f, zero_points_fit);
     a.zp_term = zp_term_of(f, zero_points_fit, a.sums_are_bits);

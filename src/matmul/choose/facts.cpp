@@ -297,7 +297,7 @@ problem_facts facts_of(const problem &p, const memory_desc &seen_src) {
     const auto fits = [&](zemm_dim_t group) { return !changes(group) || group == f.segment; };
     f.along_k = {changes(g.src_scale), changes(g.wei_scale), changes(g.src_zp), changes(g.wei_zp)};
     f.has_equal_groups = fits(g.src_scale) && fits(g.wei_scale) && fits(g.src_zp) && fits(g.wei_zp);
-    f.scales_along_k = f.along_k.src_scale || f.along_k.wei_scale || f.subtracts_floats;
+    f.scales_along_k = f.along_k.src_scale || f.along_k.wei_scale || f.subtracts_floats || p.has_offsets();
     f.longest_range = f.empty || f.scales_along_k ? p.k() : longest_range(p, f.segment);
     f.reduction_group = g.reduction;
 

@@ -33,7 +33,8 @@ struct problem_facts {
         bool src_scale, wei_scale, src_zp, wei_zp;
     } along_k;
     bool has_equal_groups; // those that change along K have groups of exactly one segment
-    // The sum of each segment is scaled: scales change along K, or integers have float zero points.
+    // The sum of each segment is scaled: scales change along K, integers have float zero points, or weights
+    // have offsets.
     bool scales_along_k;
     zemm_dim_t longest_range;   // elements of K that one s32 may sum (arithmetic.hpp)
     zemm_dim_t reduction_group; // elements of K in each sum of src that the caller passes; 0: it passes none

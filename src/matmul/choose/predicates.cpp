@@ -213,6 +213,10 @@ bool widens(const facts &f, const char *type, zemm_dim_t most, bool rounds, std:
         return true;
     if (p.has_float_zero_points() && rounds)
         return true;
+    if (p.has_offsets()) {
+        why = text("weights have offsets, with which they would have to be rounded to %s", type);
+        return false;
+    }
     if (zp->is_on_host || (!is_int8(zp->data_type) && !is_int4(zp->data_type))) {
         why = text("weights less their zero points are %s in it, for which zero points have to be 8-bit or "
                    "4-bit tensors",
@@ -234,7 +238,8 @@ bool widens_to_bf16(const facts &f, bool rounds, std::string &why) {
 }
 
 bool widens_to_f16(const facts &f, std::string &why) {
-    return widens(f, "f16", 2048, may_round_weights(f, zemm_fpmath_mode_f16), why);
+    // An offset divided by a small scale has no place in an f16.
+    return widens(f, "f16", 2048, !f.run().has_offsets() && may_round_weights(f, zemm_fpmath_mode_f16), why);
 }
 
 } // namespace zemm::matmul

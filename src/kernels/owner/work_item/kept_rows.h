@@ -24,14 +24,16 @@ static inline vec_i subtrahend(column_i zp, int correction) {
 // A vector of results plus a scaled sum. correction: with ZP_TERM_F32 the bits of f32.
 static inline vec_f add_scaled(vec_f result, vec_f sum, column_i wei_zp, column_f wei_scale, int correction,
                                float src_scale) {
+    if (ADDS_OFFSETS)
+        sum *= wei_scale;
     if (spec_zp_term() == ZP_TERM_F32) {
         const vec_f zp = float_zero_points(wei_zp), c = (vec_f)as_float(correction);
         // A float zero point's term is not exact: it must not be rounded on its own.
         sum = HAS(FLAG_FLOAT_ZP) ? fma(-zp, c, sum) : sum - zp * c;
     }
     if (!HAS(FLAG_SRC_SCALE_K))
-        return fma(sum, wei_scale, result);
-    if (HAS(FLAG_WEI_SCALE_K))
+        return ADDS_OFFSETS ? result + sum : fma(sum, wei_scale, result);
+    if (HAS(FLAG_WEI_SCALE_K) && !ADDS_OFFSETS)
         sum *= wei_scale;
     return fma(sum, (vec_f)src_scale, result);
 }
