@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from zemm._arrays.host_tensors import as_array, check_out, host_of, overlap
 from zemm._arrays.operands import owned
 from zemm._layers.array_files import about_file, read_arrays, write_arrays
-from zemm._layers.call import QuantizedSums, check_sizes
+from zemm._layers.call import check_sizes
 from zemm._layers.calls import LinearCalls, Plan
 from zemm._layers.state import damaged, from_file, pack_state, unpack_state
 from zemm._library import check
 from zemm.dtypes import as_float32, dtype_name, type_of
 from zemm.engine import Engine, Stream, check_stream
 from zemm.errors import InvalidArgumentsError, NoDeviceError
-from zemm.packed_weights import PackedWeights, pack
+from zemm.packed_weights import PARAMETERS, PackedWeights, pack
 from zemm.quantization import quantize_weights
 from zemm.words import Activation, DataType, DType, FpmathMode, PackedFor, ScaleDType
 
@@ -105,6 +105,7 @@ class Linear:
         scales: Any = None,
         zero_points: Any = None,
         *,
+        offsets: Any = None,
         weights_dtype: DType | None = None,
         bias: Any = None,
         activation: Activation = "f32",
@@ -114,16 +115,17 @@ class Linear:
         fpmath: FpmathMode | None = None,
         engine: Engine | None = None,
     ) -> "Linear":
-        """Take weights as they are: weights = scales * (values - zero_points).
+        """Take weights as they are: weights = scales * (values - zero_points), or scales * values + offsets.
 
         values: [K, N] or [E, K, N], an array or a CPU tensor of torch, of any type that
         zemm.matmul() takes as weights, also floating-point without scales. weights_dtype: "u4",
         "s4" or "f4_e2m1" if values are bytes with two of these each, low nibble first: [.., K, N /
         2], or with transposed [.., N, K / 2].
 
-        scales, zero_points: a number, [N] or [.., G, N] for G groups of K / G elements.
+        scales, zero_points, offsets: a number, [N] or [.., G, N] for G groups of K / G elements. offsets are
+        floating-point, in place of zero points.
 
-        transposed: values are [.., N, K], as torch and GGUF keep them; scales and zero_points are
+        transposed: values are [.., N, K], as torch and GGUF keep them; scales, zero_points and offsets are
         [.., N, G] then.
 
         bias: [N] or [E, N], floating-point.
@@ -163,6 +165,7 @@ class Linear:
             array,
             as_array(scales, "scales") if scales is not None else None,
             as_array(zero_points, "zero_points") if zero_points is not None else None,
+            offsets=as_array(offsets, "offsets") if offsets is not None else None,
             src_dtype=multiplied_type(activation),
             src_group=activation_group,
             weights_dtype=weights_dtype,
@@ -196,15 +199,11 @@ class Linear:
         return layer
 
     def state_dict(self, prefix: str = "") -> dict[str, NDArray[Any]]:
-        """The layer as new arrays of numpy: values (not packed), scales, zero_points, bias, and config,
-        which is JSON as bytes. prefix: of the names."""
+        """The layer as new arrays of numpy: values (not packed), scales, zero_points or offsets, bias, and
+        config, which is JSON as bytes. prefix: of the names."""
         w = self.weights
-        arrays = {
-            "values": w.unpack(),
-            "scales": w.scales.parameter.values if w.scales is not None else None,
-            "zero_points": w.zero_points.parameter.values if w.zero_points is not None else None,
-            "bias": self.bias,
-        }
+        parameters = {name: operand.parameter.values for name, operand in w._operands().items()}
+        arrays = {"values": w.unpack(), **parameters, "bias": self.bias}
         settings = {
             "dims": w.dims,
             "weights_dtype": w.data_type,
@@ -228,20 +227,17 @@ class Linear:
         if engine is not None:
             check.instance(engine, Engine, "engine")
         arrays, settings = unpack_state(state, check.instance(prefix, str, "prefix"))
-        bias = arrays.pop("bias")
-        values, scales, zero_points = arrays.values()
+        values = arrays.pop("values")
         dims = tuple(settings.pop("dims"))
         # Bytes with two values along K, see PackedWeights.unpack()
         transposed = values.ndim == len(dims) > 1 and 2 * values.shape[-2] == dims[-2]
         if transposed:
-            values, scales, zero_points = (
-                a.swapaxes(-1, -2) if a is not None and a.ndim > 1 else a
-                for a in (values, scales, zero_points)
-            )
+            values = values.swapaxes(-1, -2)
+            for name in PARAMETERS:
+                if arrays[name] is not None and arrays[name].ndim > 1:
+                    arrays[name] = arrays[name].swapaxes(-1, -2)
         try:
-            layer = cls.from_quantized(
-                values, scales, zero_points, bias=bias, transposed=transposed, engine=engine, **settings
-            )
+            layer = cls.from_quantized(values, **arrays, transposed=transposed, engine=engine, **settings)
         except NoDeviceError:
             raise
         except InvalidArgumentsError as error:
@@ -314,12 +310,6 @@ class Linear:
         ValueError: shapes or types do not fit, or a tensor of torch needs a gradient. IndexError:
         there is no such expert.
         """
-        return self._multiply(x, out, expert, group_sizes, stream)[0]
-
-    def _multiply(
-        self, x: Any, out: Any, expert: int | None, group_sizes: Any, stream: Stream | None
-    ) -> tuple[Any, QuantizedSums | None]:
-        """y, and what reads the sums of the quantised x, if x is quantised."""
         host = host_of(x)
         tensor = host.check(x, "x")
         in_groups = group_sizes is not None
@@ -333,21 +323,22 @@ class Linear:
         if stream is not None:
             check_stream(stream, self.engine)
         if plan.is_empty:
-            return (out if out is not None else host.empty(plan.shape, plan.native, tensor)), None
+            return out if out is not None else host.empty(plan.shape, plan.native, tensor)
         if plan.converts or not host.is_plain(tensor):
             tensor = host.plain(tensor, plan.call_key[1])
         call = plan.call or self._calls.bind(plan)
         if out is None:
             result = host.empty(plan.shape, plan.native, tensor)
-            return result, call.run(host, tensor, result, stream, sizes)
+            call.run(host, tensor, result, stream, sizes)
+            return result
         in_place = host.is_plain(out) and not overlap(host, tensor, out)
         result = out if in_place else host.empty(plan.shape, plan.native, tensor)
-        sums = call.run(host, tensor, result, stream, sizes)
+        call.run(host, tensor, result, stream, sizes)
         if not in_place:
             if stream is not None:
                 stream.wait()
             host.copy(out, result)
-        return out, sums
+        return out
 
     def _plan(self, key: tuple[Any, ...], x: Any) -> Plan:
         """What a call with such an x does. ValueError: x does not fit."""

@@ -6,7 +6,7 @@ of the caller's tensors at each call, which is one call of the extension: making
 longer.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from zemm._arrays.host_tensors import Host
 from zemm._library import library
 from zemm._library.library import ARG
 from zemm._terminal import building
-from zemm.dtypes import numpy_dtype
 from zemm.engine import Engine, Stream, stream_of
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -51,10 +50,6 @@ class Slot:
     def places(self, tensor: int, offset: int = 0) -> list[Place]:
         """The buffers that get the address of a call's tensor."""
         return [(self.memory._handle, 0, tensor, offset)]
-
-    def view(self, data: NDArray[np.uint8]) -> NDArray[Any]:
-        """The bytes of the memory as an array."""
-        return data.view(numpy_dtype(self.data_type)).reshape(self.shape)
 
 
 class GroupedSlot(Slot):
@@ -106,31 +101,6 @@ class Quantizer:
             ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["DST"]: self.sums.memory,
         }
 
-    def parameters(self, buffer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Scales and sums, once the work is done. buffer: the call's scratch."""
-        if self.primitive.engine.kind != "cpu":
-            return self.scales.view(self.scales.memory.read()), self.sums.view(self.sums.memory.read())
-        buffer = np.frombuffer(library.ffi.buffer(buffer), np.uint8)
-        begin = _aligned(self.values.size)
-        scales = self.scales.view(buffer[begin : begin + self.scales.size])
-        begin += _aligned(self.scales.size)
-        return scales, self.sums.view(buffer[begin : begin + self.sums.size])
-
-
-class QuantizedSums(NamedTuple):
-    """The sums of the src that a call has quantised, for callers that go on with them."""
-
-    quantizer: Quantizer
-    buffer: Any
-
-    def read(self, groups: int) -> NDArray[np.float32]:
-        """Sums over K / groups elements, times their scales, each rounded once. The call's work is done;
-        its own sums are over as many elements or fewer."""
-        scales, sums = self.quantizer.parameters(self.buffer)
-        wide = sums * np.repeat(scales.astype(np.float64), sums.shape[-1] // scales.shape[-1], axis=-1)
-        together = wide.reshape(*sums.shape[:-1], groups, sums.shape[-1] // groups)
-        return together.sum(axis=-1).astype(np.float32)
-
 
 def check_sizes(sizes: NDArray[np.int64], shape: Shape) -> None:
     """ValueError: these are not the numbers of rows of the groups of an x of the shape."""
@@ -177,7 +147,7 @@ class LinearCall:
             q = self._quantizer = Quantizer(quantize, self._src, slot(src[0], "s8"), src[0], k_groups)
             args[ARG["SRC"]] = q.values.operand
             args[ARG["ATTR_SCALES"] | ARG["SRC"]] = q.scales.memory
-            if ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"] in args:
+            if {ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"], ARG["ATTR_OFFSETS"] | ARG["WEIGHTS"]} & args.keys():
                 args[ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["SRC"]] = q.sums.memory
             executions.insert(0, (quantize, q.args))
             for part in q.slots:
@@ -202,11 +172,10 @@ class LinearCall:
 
     def run(
         self, host: Host, x: Any, result: Any, stream: Stream | None, sizes: NDArray[np.int64] | None = None
-    ) -> QuantizedSums | None:
+    ) -> None:
         """result = layer(x), both plain. stream: submit there and do not wait, unless the engine is a
-        GPU: the host has to copy then. sizes: of the groups of rows, if there are groups. Returns
-        the sums of the quantised x, if it is quantised: to be read once the work is done. ValueError: sizes
-        do not fit."""
+        GPU: the host has to copy then. sizes: of the groups of rows, if there are groups. ValueError:
+        they do not fit."""
         used = self._own_stream if stream is None else stream
         waits = stream is None or not self._on_host
         src = dst = scratch = library.NULL
@@ -232,7 +201,6 @@ class LinearCall:
             used._in_flight.clear()
         if not self._on_host:
             np.copyto(host.bytes_of(result), self._dst.memory.read())
-        return QuantizedSums(self._quantizer, scratch) if self._quantizer is not None else None
 
     def _execute(
         self, stream: Any, src: Any, dst: Any, scratch: Any, sizes: NDArray[np.int64] | None, wait: bool
