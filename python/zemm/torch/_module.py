@@ -84,7 +84,8 @@ class QuantLinear(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """ValueError: x does not fit, is not on the host, or has a gradient."""
-        parts = [getattr(self, name) for name in _PARTS]
+        buffers = self._buffers
+        parts: Any = [buffers[name] for name in _PARTS]
         return linear(x, parts, self.in_features, self.out_features, self._dtype)
 
     def _apply(self, fn: Any, recurse: bool = True) -> "QuantLinear":
