@@ -14,6 +14,7 @@ try:
 except ImportError as error:
     raise missing_package("zemm.torch", "torch", error) from None
 
+from zemm.torch._embedding import QuantEmbedding
 from zemm.torch._module import QuantLinear
 
-__all__ = ["QuantLinear"]
+__all__ = ["QuantEmbedding", "QuantLinear"]
