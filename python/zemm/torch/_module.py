@@ -128,7 +128,8 @@ class QuantLinear(torch.nn.Module):
 
     def _tensors(self) -> list[torch.Tensor]:
         """The layer as the operators take it."""
-        parts = [getattr(self, name) for name in _PARTS]
+        buffers = self._buffers
+        parts: Any = [buffers[name] for name in _PARTS]
         if parts[0] is None:
             raise InvalidArgumentsError(
                 f"this QuantLinear of {self.in_features} to {self.out_features} features is empty: load"

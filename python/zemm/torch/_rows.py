@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads rows of an embedding out of the packed weights of a layer: row n of the embedding is column n of the
-weights [K, N], scale * (value - zero point).
+weights [K, N], scale * (value - zero point) + offset.
 
 The element (k, n) of a blocked layout lies at the sum of an offset that only k decides and one that only n
 decides. So two tables find all elements of a row.
@@ -19,11 +19,14 @@ from zemm.memory_desc import MemoryDesc
 from zemm.torch._parts import NAMES
 from zemm.words import DataType
 
+# In the order in which they change a value.
+_PARAMETERS = (("zero_points", torch.sub), ("scales", torch.mul), ("offsets", torch.add))
+
 
 @dataclass(frozen=True)
 class _Layout:
-    """data_type: of the values. of_k, of_n: offsets in elements. arrays: type and shape of the scales and
-    zero points that there are."""
+    """data_type: of the values. of_k, of_n: offsets in elements. arrays: type and shape of the
+    parameters that there are."""
 
     data_type: DataType
     of_k: torch.Tensor
@@ -67,7 +70,7 @@ def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) 
                 f"index {low if low < 0 else high} is not in 0..{count - 1}, the embedding's rows"
             )
     values = _values(named["weights"], layout, layout.of_n[rows][:, None] + layout.of_k)
-    for name, apply in (("zero_points", torch.sub), ("scales", torch.mul)):
+    for name, apply in _PARAMETERS:
         if name in layout.arrays:
             parameter = _parameter(named[name], layout.arrays[name], rows)
             groups = parameter.shape[1]
@@ -89,7 +92,7 @@ def _values(data: torch.Tensor, layout: _Layout, places: torch.Tensor) -> torch.
 
 
 def _parameter(data: torch.Tensor, about: tuple[DataType, list[int]], rows: torch.Tensor) -> torch.Tensor:
-    """Scales or zero points of these rows as float32, [rows, groups]."""
+    """A parameter of these rows as float32, [rows, groups]."""
     data_type, shape = about
     values = data.view(dtype_of(data_type)).reshape(shape if len(shape) == 2 else (1, 1))
     if values.shape[1] == 1:
