@@ -82,14 +82,14 @@ class Tensor:
     @property
     def scales(self) -> NDArray[np.float32] | None:
         """[.., K / group, N]; exact. None for floating-point types."""
-        return None if self._parts is None else _transposed(self._parts.scales)
+        return None if self._parts is None else _transposed(_as_f32(self._parts.scales))
 
     @property
     def minimums(self) -> NDArray[np.float32] | None:
         """[.., K / group, N]; exact. None unless the type has minimums."""
         if self._parts is None or self._parts.minimums is None:
             return None
-        return _transposed(self._parts.minimums)
+        return _transposed(_as_f32(self._parts.minimums))
 
     def dequantize(self) -> NDArray[np.float32]:
         """The weights as float32 [.., K, N], with the bits of gguf.quants.dequantize()."""
@@ -203,6 +203,10 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"<zemm.gguf.Tensor {self.name!r} {self.type} {self.shape}>"
+
+
+def _as_f32(values: NDArray[Any]) -> NDArray[np.float32]:
+    return values.astype(np.float32, copy=False)
 
 
 def _transposed(rows: NDArray[Any]) -> NDArray[Any]:
