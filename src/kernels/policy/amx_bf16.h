@@ -18,14 +18,19 @@
     (SPLITS_WEI ||                                                                                           \
      (SPLITS_SRC && !wei_is_integer() && spec_wei_dt() != DT_F8_E4M3 && spec_wei_dt() != DT_F4_E2M1))
 
+// Words of the upper halves of f32.
+static inline vec_i upper_halves(float16 first, float16 second) {
+    return as_int16(as_uint16(first) >> 16) | (as_int16(second) & (int)0xffff0000);
+}
+
 // The second parts are as far behind the first ones as a panel is long.
 static inline void put_words(__private vec_i *to, float16 first, float16 second) {
     if (!SPLITS_WEI) {
         *to = as_int16(half_bits(first) | half_bits(second) << 16);
         return;
     }
-    *to = as_int16(half_bits(first_part(first)) | half_bits(first_part(second)) << 16);
-    to[TILE_K / 2 * NV] = as_int16(half_bits(second_part(first)) | half_bits(second_part(second)) << 16);
+    *to = upper_halves(first_part(first), first_part(second));
+    to[TILE_K / 2 * NV] = upper_halves(second_part(first), second_part(second));
 }
 #define PUT_WORDS(panel, i, first, second) put_words(panel + (i), first, second)
 
