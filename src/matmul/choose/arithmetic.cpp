@@ -88,8 +88,9 @@ bool is_usual_along_k(const facts &f, const arithmetic &a) {
     const problem &p = f.run();
     if (!a.src_scales_segments && !a.wei_scales_segments && !f.along_k.wei_zp)
         return true;
-    const bool one_scale_type = !a.src_scales_segments || !a.wei_scales_segments ||
-                                p.scale(ZEMM_ARG_SRC)->data_type == p.scale(ZEMM_ARG_WEIGHTS)->data_type;
+    const quant_entry *src_scale = p.scale(ZEMM_ARG_SRC), *wei_scale = p.scale(ZEMM_ARG_WEIGHTS);
+    const bool one_scale_type = !a.src_scales_segments || !a.wei_scales_segments || !wei_scale ||
+                                src_scale->data_type == wei_scale->data_type;
     const auto is_small = [&](zemm_data_type_t dt) {
         return dt == p.wei.data_type || is_int8(dt) || is_floating(dt);
     };
