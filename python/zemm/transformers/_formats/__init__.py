@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formats of quantised checkpoints that zemm.transformers loads, by their quant_method."""
+"""The formats of checkpoints that zemm.transformers loads, by their quant_method."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from zemm.transformers._formats.auto_round import auto_round
 from zemm.transformers._formats.awq import Awq
+from zemm.transformers._formats.floats import Floats
 from zemm.transformers._formats.format import Format
 from zemm.transformers._formats.gptq import Gptq
 
@@ -16,4 +17,4 @@ FORMATS: dict[str, Callable[[Mapping[str, Any]], Format]] = {
     "auto-round": auto_round,
 }
 
-__all__ = ["FORMATS", "Format"]
+__all__ = ["FORMATS", "Floats", "Format"]
