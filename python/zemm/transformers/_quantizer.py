@@ -73,14 +73,10 @@ class Quantizer(HfQuantizer):
     def update_device_map(self, device_map: Any) -> Any:
         return on_the_host(device_map)
 
-    def update_dtype(self, dtype: torch.dtype | None) -> torch.dtype | None:
-        self._dtype = dtype if dtype is not None else torch.get_default_dtype()
-        return dtype
-
     def _process_model_before_weight_loading(
         self, model: Any, checkpoint_files: Any = None, **kwargs: Any
     ) -> Any:
-        self._files = checkpoint_files
+        self._files, self._dtype = checkpoint_files, model.dtype
         return model
 
     def update_weight_conversions(self, weight_conversions: list[Any], model: Any) -> list[Any]:
