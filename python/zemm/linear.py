@@ -18,7 +18,7 @@ from zemm._layers.calls import LinearCalls, Plan
 from zemm._layers.pack_floats import pack_floats
 from zemm._layers.state import damaged, from_file, pack_state, unpack_state
 from zemm._library import check
-from zemm.dtypes import as_float32, dtype_name, type_of
+from zemm.dtypes import as_float32, dtype_name, own_dtype, type_of
 from zemm.engine import Engine, Stream, check_stream, default_engine
 from zemm.errors import InvalidArgumentsError, NoDeviceError
 from zemm.packed_weights import PARAMETERS, PackedWeights, pack
@@ -145,6 +145,7 @@ class Linear:
         combination.
         """
         dst_dtype = _check_call(activation, activation_group, dst_dtype)
+        weights_dtype = own_dtype(values, weights_dtype)
         array = as_array(values, "values")
         stored = (
             dtype_name(weights_dtype, "weights_dtype")

@@ -16,7 +16,7 @@ from zemm._arrays.reorder import quantize_memory
 from zemm._arrays.scales import finite, floating, group_count, quantized_type_of, scale_type_of, scales_of
 from zemm._arrays.weight_codes import codes_of, naming_elements, pairs, rule_of
 from zemm._library import check
-from zemm.dtypes import numpy_dtype, type_of
+from zemm.dtypes import PackedInt4, numpy_dtype, type_of
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -42,7 +42,9 @@ class QuantizedActivationsU8(NamedTuple):
 
 
 class QuantizedWeights(NamedTuple):
-    """Weights as integers: w ~ (values - zero_points) * scales. zero_points is None if symmetric."""
+    """Weights as integers: w ~ (values - zero_points) * scales. zero_points is None if symmetric. values of 4
+    bits are a zemm.PackedInt4, which knows its type. zemm.matmul() takes the tuple as weights, and
+    zemm.pack(*q) and zemm.Linear.from_quantized(*q) its parts."""
 
     values: NDArray[Any]
     scales: NDArray[Any]
@@ -222,7 +224,7 @@ def quantize_weights(
 
     Returns a tuple of these arrays, with w ~ (values - zero points) * scales:
     - values: uint8, or int8 if symmetric, of the shape of w. For bits 4 uint8 [.., K, N / 2] with two
-      values in a byte, low nibble first: zemm's u4, or s4 if symmetric
+      values in a byte, low nibble first: zemm's u4, or s4 if symmetric, a zemm.PackedInt4
     - scales [.., K / group, N] of scale_dtype ("f32", "f16" or "bf16"). For group None [N], or
       [E, 1, N]
     - zero points, uint8 of the same shape (0..15 for bits 4); None if symmetric
@@ -255,4 +257,6 @@ def quantize_weights(
                     zero_points[at][own, codes.n] = codes.zero_points
     if group is None and not leading:
         scales, zero_points = scales[0], None if zero_points is None else zero_points[0]
+    if bits == 4:
+        values = PackedInt4(values, "s4" if rule.is_signed else "u4")
     return QuantizedWeights(values, scales, zero_points)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm._arrays.host_tensors import Host, as_array, host_of
 from zemm._functions.matmul import matmul
 from zemm.dtypes import FLOATING, FOUR_BIT, pack_int4, type_of, unpack_int4
 from zemm.errors import InvalidArgumentsError
@@ -113,9 +114,10 @@ class Tensor:
         src_scales: ArrayLike | None = None,
         reductions: ArrayLike | None = None,
         **options: Any,
-    ) -> NDArray[Any]:
+    ) -> Any:
         """x @ w, by zemm.matmul(), which describes `options` (bias, dst_dtype, post_ops, fpmath,
-        engine and out). dst is float32 unless dst_dtype or out say otherwise.
+        engine and out). dst is float32 unless dst_dtype or out say otherwise. It is a tensor of torch if x
+        is one.
 
         x: [.., M, K], one of
         - floating-point activations
@@ -130,6 +132,8 @@ class Tensor:
 
         ValueError: shapes or types do not fit, or zemm does not read the tensor's type.
         """
+        if not isinstance(x, (Q8_1, np.ndarray)) and (host := host_of(x)) is not host_of(None):
+            return self._matmul_of_tensor(host, x, src_scales, reductions, options)
         group, sums = self._format.group, None
         if isinstance(x, Q8_1):
             if src_scales is not None or reductions is not None:
@@ -153,6 +157,26 @@ class Tensor:
             weights_scales=self.scales,
             **options,
         )
+
+    def _matmul_of_tensor(
+        self, host: Host, x: Any, src_scales: Any, reductions: Any, options: dict[str, Any]
+    ) -> Any:
+        """matmul() of a tensor of torch, on arrays of the same bytes."""
+        out = options.pop("out", None)
+        if out is not None:
+            host.check_writable(out)
+            options["out"] = as_array(out, "out")
+        y = self.matmul(
+            as_array(x, "x"),
+            src_scales=None if src_scales is None else as_array(src_scales, "src_scales"),
+            reductions=None if reductions is None else as_array(reductions, "reductions"),
+            **options,
+        )
+        if out is None:
+            return host.of_array(y)
+        if not host.is_plain(out):  # y is a copy
+            host.copy(out, host.of_array(y))
+        return out
 
     def linear(self, bias: ArrayLike | None = None, **options: Any) -> Linear:
         """A layer y = x @ w + bias, with weights that are packed once.
