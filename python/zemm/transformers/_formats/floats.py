@@ -6,8 +6,10 @@ from typing import Any
 
 import torch
 
+from zemm._arrays.host_tensors import as_array
 from zemm.linear import Linear
-from zemm.transformers._formats.format import FLOATS, Format, Packed, Place, Tensors, Wanted
+from zemm.quantization import quantize_weights
+from zemm.transformers._formats.format import FLOATS, Format, Packed, Place, Quantized, Tensors, Wanted
 
 
 class Floats(Format):
@@ -25,6 +27,15 @@ class Floats(Format):
 
     def skips(self, name: str) -> bool:
         return self.keeps(name)
+
+    def weights(self, place: Place, tensors: Tensors) -> Quantized:
+        w = as_array(tensors["weight"], "weight").swapaxes(-1, -2)
+        group = _divisor(place.in_features, self.config["group"])
+        symmetric = self.config["symmetric"]
+        quantized = quantize_weights(
+            w, self.config["bits"], group, self.config["scale_dtype"], symmetric=symmetric
+        )
+        return Quantized(*quantized, transposed=False)
 
     def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
         layer = Linear.from_float(
