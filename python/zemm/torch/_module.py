@@ -2,6 +2,7 @@
 """torch.nn.Linear with quantised weights."""
 
 from collections.abc import Mapping
+from operator import is_
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from zemm._arrays.torch_tensors import dtype_of, from_array
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch._layers import remember
-from zemm.torch._operator import linear
+from zemm.torch._operator import is_dispatched, linear
 from zemm.torch._parts import NAMES, parts_of
 from zemm.torch._state import faults_of
 from zemm.words import Activation
@@ -78,15 +79,23 @@ class QuantLinear(torch.nn.Module):
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._dtype = dtype_of(layer.dst_dtype) if layer.dst_dtype is not None else None
         parts = parts_of(layer)
-        remember(parts, layer)
+        self._own_parts = parts if remember(parts, layer) else []
         for name, part in zip(_PARTS, parts, strict=True):
             self.register_buffer(name, part, persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """ValueError: x does not fit, is not on the host, or has a gradient."""
-        buffers = self._buffers
-        parts: Any = [buffers[name] for name in _PARTS]
+        if not is_dispatched(x) and x.dtype in _NAMES and self._has_own_parts():
+            # Past torch's dispatcher, which takes longer than all else around a small layer.
+            y: torch.Tensor = self.layer(x)
+            return y
+        parts = [getattr(self, name) for name in _PARTS]
         return linear(x, parts, self.in_features, self.out_features, self._dtype)
+
+    def _has_own_parts(self) -> bool:
+        """Whether the buffers are the layer's own bytes, and no others that a program has put there."""
+        own = self._own_parts
+        return bool(own) and all(map(is_, map(self._buffers.get, _PARTS), own))
 
     def _apply(self, fn: Any, recurse: bool = True) -> "QuantLinear":
         """What to(), half(), cuda() and their relatives call: the layer stays on its engine."""
@@ -126,7 +135,7 @@ class QuantLinear(torch.nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         """A copy or a pickle has the layer, which makes its parts anew."""
         buffers = {name: buffer for name, buffer in self._buffers.items() if name not in _PARTS}
-        return {**self.__dict__, "_buffers": buffers}
+        return {**self.__dict__, "_buffers": buffers, "_own_parts": []}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
