@@ -351,7 +351,7 @@ def test_transformers_gets_its_quantizers_back() -> None:
     zemm.transformers.unregister()
     zemm.transformers.unregister()
     assert theirs == (AUTO_QUANTIZER_MAPPING["gptq"], AUTO_QUANTIZATION_CONFIG_MAPPING["gptq"])
-    with pytest.raises(ValueError, match="methods has 'gpt', none of gptq, awq"):
+    with pytest.raises(ValueError, match="methods has 'gpt', none of gptq, awq, auto-round"):
         zemm.transformers.register(["gpt"])
     with pytest.raises(ValueError, match="activation is 'int4', none of: f32"):
         zemm.transformers.register(activation="int4")  # type: ignore[arg-type]

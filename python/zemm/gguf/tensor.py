@@ -183,6 +183,18 @@ class Tensor:
         of_sums = Linear.from_quantized(_transposed(minimums), transposed=True, engine=engine)
         return LinearWithMinimums(product, of_sums, dst_dtype)
 
+    def take(self, columns: ArrayLike) -> "Tensor":
+        """The tensor with these columns of N, in this order, whose blocks are copied as they are.
+
+        ValueError: the tensor has no two dimensions, or zemm does not read its type. IndexError: there is no
+        such column.
+        """
+        if len(self._dims) != 2:
+            raise InvalidArgumentsError(f"tensor {self.name!r} has shape {self.shape}, not [K, N]")
+        taken = np.ascontiguousarray(self._blocks[np.asarray(columns)])
+        dims = (self._dims[0], len(taken))
+        return Tensor(self.name, self.type, dims, taken.reshape(-1).view(np.uint8))
+
     def _check_activations(self, x: NDArray[Any], options: dict[str, Any]) -> None:
         data_type = type_of(x, "x")
         if data_type not in (*FLOATING, "s8"):

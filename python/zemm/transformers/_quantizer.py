@@ -138,7 +138,8 @@ class Quantizer(HfQuantizer):
         def build(tensors: Tensors) -> torch.nn.Module:
             bias = tensors.pop("bias", None)
             try:
-                return module_of(self._format.layer(place, tensors, bias, activation=self._activation()))
+                packed = self._format.layer(place, tensors, bias, activation=self._activation())
+                return module_of(packed.layer, packed.columns)
             except ZemmError as error:
                 raise type(error)(f"the layer {name} cannot be packed: {error}") from None
 
@@ -168,6 +169,7 @@ class Quantizer(HfQuantizer):
             for name, placeholder in list(model.named_modules()):
                 if isinstance(placeholder, kind):
                     model.set_submodule(name, placeholder.finished())
+        model.requires_grad_(False)  # the layers refuse gradients
         return model
 
     @property

@@ -40,15 +40,31 @@ def register(methods: Iterable[str] | None = None, *, activation: Activation | N
     """
     if activation is not None:
         check.choice(activation, Activation, "activation")
-    names = list(FORMATS if methods is None else [methods] if isinstance(methods, str) else methods)
-    if unknown := [name for name in names if name not in FORMATS]:
-        raise InvalidArgumentsError(f"methods has {unknown[0]!r}, none of {', '.join(FORMATS)}")
+    known = _methods()
+    names = list(known if methods is None else [methods] if isinstance(methods, str) else methods)
+    if unknown := [name for name in names if name not in known]:
+        raise InvalidArgumentsError(f"methods has {unknown[0]!r}, none of {', '.join(known)}")
     unregister()
-    quantizer = type("Quantizer", (Quantizer,), {"activation": activation})
     for name in names:
         tables = auto.AUTO_QUANTIZER_MAPPING, auto.AUTO_QUANTIZATION_CONFIG_MAPPING
         _replaced[name] = tables[0].get(name), tables[1].get(name)
-        tables[0][name], tables[1][name] = quantizer, CheckpointConfig
+        quantizer, config = known[name]
+        tables[0][name] = type(quantizer.__name__, (quantizer,), {"activation": activation})
+        tables[1][name] = config or tables[1][name]
+
+
+def _methods() -> dict[str, tuple[type[Any], type[Any] | None]]:
+    """The methods that zemm reads, with their quantizers and their configs (None: Transformers' own)."""
+    found: dict[str, tuple[type[Any], type[Any] | None]] = dict.fromkeys(
+        FORMATS, (Quantizer, CheckpointConfig)
+    )
+    if "gguf" in auto.AUTO_QUANTIZER_MAPPING:  # not in Transformers 4
+        try:
+            from zemm.transformers._gguf import GgufQuantizer
+        except ImportError:
+            return found  # without the package gguf Transformers reads no such files, either
+        found["gguf"] = GgufQuantizer, None
+    return found
 
 
 def unregister() -> None:
