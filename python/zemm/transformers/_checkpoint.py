@@ -39,6 +39,10 @@ class Checkpoint:
         """The type of a tensor of floats, if it is known."""
         return next((self._types[v] for v in self._variants(name) if v in self._types), None)
 
+    def has_codes(self, name: str) -> bool:
+        """Whether a tensor that is there is known to have no floats which a loader would convert."""
+        return any(self._types.values()) and self.dtype(name) is None
+
     def is_known(self) -> bool:
         return bool(self._types)
 
