@@ -30,12 +30,9 @@ def no_bf16(base: Problem) -> str:
     return ""
 
 
-def scales_src_alone(base: Problem) -> bool:
-    """Whether scales of src change along K, and nothing else does."""
-    others = (base.wei_scale, base.wei_zp)
-    return bool(base.src_scale and base.src_scale.groups) and not (
-        base.src_zp or any(quant and quant.groups for quant in others)
-    )
+def scales_along_k(base: Problem) -> bool:
+    """Whether the sums of groups along K are scaled."""
+    return any(quant and quant.groups for quant in (base.src_scale, base.wei_scale))
 
 
 def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
@@ -52,8 +49,8 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
     by_integers = not variant.base.integer and variant.base.wei_dt in ("u8", "s8", "u4", "s4")
     if traits.policy == "avx512_widen" and not by_integers:
         return "multiplies floats by types of 8 and 4 bits"
-    if traits.policy == "avx512_segments" and not scales_src_alone(variant.base):
-        return "takes scales of src that change along K, and nothing else that does"
+    if traits.policy == "avx512_segments" and (not scales_along_k(variant.base) or variant.base.src_zp):
+        return "takes sums that are scaled along K, and no zero points of src"
     if reads_packed_only(traits) and not variant.base.wei_tag:
         return "reads packed weights only"
     return ""

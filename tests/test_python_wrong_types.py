@@ -67,6 +67,10 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         {"mask_md": None, "seed_dt": "s32", "use_offset": False, "use_host_scalars": False},
     ),
     "Attr.set_fpmath_mode": lambda _: (zemm.Attr().set_fpmath_mode, {"mode": "any", "apply_to_int": True}),
+    "Attr.set_offsets": lambda _: (
+        zemm.Attr().set_offsets,
+        {**SETTING, "arg": ARG_WEIGHTS, "data_type": "f32"},
+    ),
     "Attr.set_post_ops": lambda _: (zemm.Attr().set_post_ops, {"post_ops": zemm.PostOps()}),
     "Attr.set_precomputed_reductions": lambda _: (
         zemm.Attr().set_precomputed_reductions,
@@ -162,6 +166,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         {
             "src": S8, "weights": U8, "bias": 1.0, "dst_dtype": "f32", "weights_dtype": "u8",
             "src_scales": 1.0, "src_zero_points": 1, "weights_scales": 1.0, "weights_zero_points": 1,
+            "weights_offsets": None,
             "dst_scales": 1.0, "dst_zero_points": 1, "reductions": [[4], [4]], "post_ops": ["relu"],
             "reduced_range": False, "fpmath": "any", "engine": h.engine, "out": None, "stream": h.stream,
         },
@@ -171,6 +176,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         zemm.pack,
         {
             "weights": U8,
+            "offsets": None,
             "src_dtype": "f32",
             "src_group": None,
             "transposed": False,

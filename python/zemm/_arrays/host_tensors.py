@@ -32,9 +32,16 @@ class Host(Protocol):
 
     def is_plain(self, x: Any) -> bool: ...
 
-    def empty(self, shape: Shape, data_type: DataType) -> Any: ...
+    def native(self, data_type: DataType) -> Any:
+        """The data type as tensors of this kind have it."""
+
+    def empty(self, shape: Shape, native: Any, x: Any) -> Any:
+        """A new tensor like x, of another shape and type."""
 
     def address(self, x: Any) -> int: ...
+
+    def pointer(self, x: Any) -> Any:
+        """The address of a plain tensor as a pointer of C."""
 
     def check_writable(self, out: Any) -> None:
         """ValueError: out is read-only, or some of its elements share memory."""
@@ -62,11 +69,17 @@ class _Numpy:
         flags = x.flags
         return bool(flags.c_contiguous and flags.aligned and x.dtype.isnative)
 
-    def empty(self, shape: Shape, data_type: DataType) -> Any:
-        return np.empty(shape, numpy_dtype(data_type))
+    def native(self, data_type: DataType) -> Any:
+        return numpy_dtype(data_type)
+
+    def empty(self, shape: Shape, native: Any, x: Any) -> Any:
+        return np.empty(shape, native)
 
     def address(self, x: Any) -> int:
         return library.address_of(x)
+
+    def pointer(self, x: Any) -> Any:
+        return library.pointer_to(x)
 
     def check_writable(self, out: Any) -> None:
         if not isinstance(out, np.ndarray):
@@ -92,14 +105,18 @@ _NUMPY = _Numpy()
 _TYPES: dict[Any, DataType] = {numpy_dtype(name): name for name in ("f32", "f16", "bf16")}
 
 
+_TORCH: list[Any] = []  # zemm._arrays.torch_tensors once the program has imported torch
+
+
 def host_of(x: Any) -> Host:
     """The kind of a tensor: torch's for its tensors, else numpy's."""
-    if type(x) is not np.ndarray and "torch" in sys.modules:
+    if type(x) is np.ndarray:
+        return _NUMPY
+    if not _TORCH and "torch" in sys.modules:
         from zemm._arrays import torch_tensors
 
-        if torch_tensors.is_tensor(x):
-            return torch_tensors.HOST
-    return _NUMPY
+        _TORCH.append(torch_tensors)
+    return _TORCH[0].HOST if _TORCH and _TORCH[0].is_tensor(x) else _NUMPY
 
 
 def as_array(x: Any, name: str) -> NDArray[Any]:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.autograd import forward_ad
 
+from zemm._library import library
 from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
 from zemm.dtypes import numpy_dtype
 from zemm.errors import InvalidArgumentsError
@@ -34,12 +36,15 @@ def is_tensor(x: Any) -> bool:
 
 class _Torch:
     def check(self, x: Any, name: str) -> Any:
-        if x.device.type != "cpu":
+        if not x.is_cpu:
             raise InvalidArgumentsError(f"{name} is on the device {x.device}: call {name}.cpu() first")
-        if x.layout != torch.strided:
+        if x.layout is not torch.strided:
             raise InvalidArgumentsError(f"{name} has the layout {x.layout}: call {name}.to_dense() first")
+        if forward_ad._current_level >= 0:
+            refuse_tangent(x, name)
+        if type(x) is torch.Tensor and not x.requires_grad:
+            return x
         refuse_gradient(x, name)
-        refuse_tangent(x, name)
         return x.detach()
 
     def type_name(self, x: Any, name: str) -> DataType:
@@ -56,8 +61,11 @@ class _Torch:
     def is_plain(self, x: Any) -> bool:
         return bool(x.is_contiguous()) and not x.is_neg()
 
-    def empty(self, shape: tuple[int, ...], data_type: DataType) -> Any:
-        return torch.empty(shape, dtype=_DTYPES[data_type], device="cpu")
+    def native(self, data_type: DataType) -> Any:
+        return _DTYPES[data_type]
+
+    def empty(self, shape: tuple[int, ...], native: Any, x: Any) -> Any:
+        return x.new_empty(shape, dtype=native)
 
     def address(self, x: Any) -> int:
         try:
@@ -70,6 +78,9 @@ class _Torch:
                 " is for programs that do this"
             )
         return address
+
+    def pointer(self, x: Any) -> Any:
+        return library.pointer(self.address(x))
 
     def check_writable(self, out: Any) -> None:
         if not isinstance(out, torch.Tensor):

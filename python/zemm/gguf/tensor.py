@@ -12,7 +12,6 @@ from zemm._functions.matmul import matmul
 from zemm.dtypes import FLOATING, FOUR_BIT, pack_int4, type_of, unpack_int4
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS, Format, Parts
-from zemm.gguf.layer import LinearWithMinimums
 from zemm.gguf.q8_1 import GROUP as Q8_1_GROUP
 from zemm.gguf.q8_1 import Q8_1
 from zemm.gguf.sums import group_sums
@@ -179,11 +178,11 @@ class Tensor:
             host.copy(out, host.of_array(y))
         return out
 
-    def linear(self, bias: ArrayLike | None = None, **options: Any) -> Linear | LinearWithMinimums:
+    def linear(self, bias: ArrayLike | None = None, **options: Any) -> Linear:
         """A layer y = x @ w + bias, with weights that are packed once.
 
         options: of zemm.Linear.from_quantized(): activation, activation_group, dst_dtype, fpmath and
-        engine. If the type has minimums the layer is a LinearWithMinimums, else a zemm.Linear.
+        engine. Minimums become the offsets of the layer.
 
         ValueError: zemm does not read the tensor's type, or it has neither two nor three dimensions.
         """
@@ -191,21 +190,28 @@ class Tensor:
             raise InvalidArgumentsError(
                 f"tensor {self.name!r} has shape {self.shape}, not [K, N] or [E, K, N]"
             )
-        minimums, engine = self.minimums, options.get("engine")
-        dst_dtype = options.pop("dst_dtype", None)
-        product = Linear.from_quantized(
-            _transposed(self.values),
-            None if self._parts is None else self._parts.scales,
+        parts = self._parts
+        return Linear.from_quantized(
+            self._blocks if parts is None else parts.codes,
+            None if parts is None else parts.scales,
+            offsets=None if parts is None or parts.minimums is None else -parts.minimums,
             weights_dtype=self.data_type,
             transposed=True,
             bias=bias,
-            dst_dtype=dst_dtype if minimums is None else "f32",
             **options,
         )
-        if minimums is None:
-            return product
-        of_sums = Linear.from_quantized(_transposed(minimums), transposed=True, engine=engine)
-        return LinearWithMinimums(product, of_sums, dst_dtype)
+
+    def take(self, columns: ArrayLike) -> "Tensor":
+        """The tensor with these columns of N, in this order, whose blocks are copied as they are.
+
+        ValueError: the tensor has no two dimensions, or zemm does not read its type. IndexError: there is no
+        such column.
+        """
+        if len(self._dims) != 2:
+            raise InvalidArgumentsError(f"tensor {self.name!r} has shape {self.shape}, not [K, N]")
+        taken = np.ascontiguousarray(self._blocks[np.asarray(columns)])
+        dims = (self._dims[0], len(taken))
+        return Tensor(self.name, self.type, dims, taken.reshape(-1).view(np.uint8))
 
     def _check_activations(self, x: NDArray[Any], options: dict[str, Any]) -> None:
         data_type = type_of(x, "x")

@@ -18,6 +18,7 @@ from zemm.torch._rows import read_rows
 TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 _INDICES = (torch.int64, torch.int32)
 _NAME, _NAME_OF_EMBEDDING = "zemm::linear", "zemm::embedding"
+_CPU = torch._C.DispatchKey.CPU
 
 _library = torch.library.Library("zemm", "FRAGMENT")
 _library.define(
@@ -47,12 +48,23 @@ def result_of(
     return (*x.shape[:-1], out_features), dtype if dtype is not None else x.dtype
 
 
-def _run(x: torch.Tensor, layer: list[torch.Tensor], *args: Any) -> torch.Tensor:
-    shape, dtype = result_of(x, *args)
-    y: torch.Tensor = find(layer)(x)
-    if y.shape != shape:
+def _run(
+    x: torch.Tensor,
+    layer: list[torch.Tensor],
+    in_features: int,
+    out_features: int,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    try:
+        y: torch.Tensor = find(layer)(x)
+    except InvalidArgumentsError:
+        result_of(x, in_features, out_features, dtype)  # says it in torch's words
+        raise
+    if x.shape[-1] != in_features or y.shape[-1] != out_features:
+        shape, _ = result_of(x, in_features, out_features, dtype)
         raise InvalidArgumentsError(f"the layer gives {tuple(y.shape)}, not {shape} as the operator was told")
-    return y if y.dtype == dtype else y.to(dtype)
+    wanted = x.dtype if dtype is None else dtype
+    return y if y.dtype is wanted else y.to(wanted)
 
 
 def _fake(x: torch.Tensor, layer: list[torch.Tensor], *args: Any) -> torch.Tensor:
@@ -65,6 +77,8 @@ def _refuse_gradients(keyset: Any, x: torch.Tensor, *args: Any) -> torch.Tensor:
     refuse_gradient(x, "x")
     refuse_tangent(x, "x")
     after = keyset & torch._C._after_autograd_keyset
+    if after.highestPriorityTypeId() == _CPU:
+        return _run(x, *args)  # what the dispatcher would call next
     y: torch.Tensor = torch.ops.zemm.linear.default.redispatch(after, x, *args)
     return y
 
@@ -105,6 +119,29 @@ torch.library.register_fake(_NAME_OF_EMBEDDING, _fake_look_up, lib=_library)
 torch.library.register_vmap(_NAME_OF_EMBEDDING, _batched_look_up, lib=_library)
 
 
+def _plain_keys() -> tuple[Any, Any]:
+    """The dispatch keys of an ordinary tensor on the host, and those that this thread adds to all tensors."""
+    return torch._C._dispatch_keys(torch.empty(0, device="cpu")), torch._C._dispatch_tls_local_include_set()
+
+
+_KEYS, _MODES = _plain_keys()
+with torch.inference_mode():
+    _INFERENCE_KEYS, _INFERENCE_MODES = _plain_keys()
+
+
+def _is_dispatched(x: torch.Tensor) -> bool:
+    """Whether anything of torch wants to see the operator: a program that is traced or compiled, a transform,
+    a mode, a profiler, a subclass of tensors."""
+    return (
+        torch.compiler.is_compiling()
+        or type(x) is not torch.Tensor
+        or torch._C._dispatch_keys(x) not in (_KEYS, _INFERENCE_KEYS)
+        or torch._C._dispatch_tls_local_include_set() not in (_MODES, _INFERENCE_MODES)
+        or torch._C._is_torch_function_mode_enabled()
+        or torch._C._autograd._profiler_enabled()
+    )
+
+
 def linear(
     x: torch.Tensor,
     layer: list[torch.Tensor],
@@ -112,7 +149,12 @@ def linear(
     out_features: int,
     dtype: torch.dtype | None,
 ) -> torch.Tensor:
-    """y = layer(x), [.., out_features]. layer: its parts (zemm.torch._parts). dtype: of y; None: x's."""
+    """y = layer(x), [.., out_features]. layer: its parts (zemm.torch._parts). dtype: of y; None: x's.
+
+    An ordinary call goes past torch's dispatcher, which takes longer than all else around a small layer.
+    """
+    if not _is_dispatched(x):
+        return _run(x, layer, in_features, out_features, dtype)
     y: torch.Tensor = torch.ops.zemm.linear.default(x, layer, in_features, out_features, dtype)
     return y
 

@@ -9,7 +9,9 @@
 //   src_in_place()      whether src has the type that is multiplied
 //   copy_src_row(to, src, i, length)   `length` elements of a row of src from element i on, as they
 //                       are multiplied, and zeros up to STEP elements
-// and the weights of a block (struct b_panel).
+// and the weights of a block (struct b_panel). If elements of src may be sums of two of the multiplied type:
+//   SRC_PARTS           2
+//   SPLITS_SRC          whether they are. All first parts of a row are followed by all second ones (WIDE_ROW)
 #pragma once
 
 #include "policy/prefetch.h"
@@ -25,10 +27,16 @@
 #define BEFORE_PRODUCTS() configure_tiles()
 #define AFTER_PRODUCTS() release_tiles()
 
+#ifndef SRC_PARTS
+#define SRC_PARTS 1
+#define SPLITS_SRC false
+#endif
+
 #define STEPS (TILE_K / STEP)
-// The private array: weights [STEPS][16 rows][NV], src [STEPS][ROWS], sums of two units [2][ROWS][NV / 2].
+// The private array: weights [STEPS][16 rows][NV], src [SRC_PARTS][STEPS][ROWS], sums of two units
+// [2][ROWS][NV / 2].
 #define PANEL_SRC (STEPS * 16 * NV)
-#define PANEL_SUMS (PANEL_SRC + STEPS * ROWS)
+#define PANEL_SUMS (PANEL_SRC + SRC_PARTS * STEPS * ROWS)
 #define PANEL_VECTORS (PANEL_SUMS + ROWS * NV)
 typedef vec_i panel_vec;
 
@@ -50,6 +58,7 @@ static inline ulong wei_step(struct b_panel b, int s, int filled) {
 struct row_block {
     ulong src;   // where its first element of K is
     long stride; // bytes from row to row
+    long part;   // and from part to part
     int lower;
 };
 
@@ -66,7 +75,8 @@ static inline bool is_in_place(__private const long *rows, int count) {
     return different == 0;
 }
 
-// Copies the steps of src from step `first` on to the same steps of the copy: [steps][ROWS].
+// Copies the steps of src, or of a part of it, from step `first` on to the same steps of the copy:
+// [steps][ROWS].
 static __attribute__((noinline)) void copy_src(bytes src, __private const long *rows, long k0, int first,
                                                int length, __private panel_vec *copy) {
 #pragma unroll 1
@@ -77,12 +87,25 @@ static __attribute__((noinline)) void copy_src(bytes src, __private const long *
                          min(STEP, length - s * STEP));
 }
 
-static inline struct row_block rows_in_place(bytes src, __private const long *rows, int count, long k0) {
+// Bytes from part to part.
+static inline long src_part(global const struct matmul_problem *p) {
+    return SPLITS_SRC ? WIDE_ROW(p->k, STEP) * (64 / STEP) : 0;
+}
+
+static inline void copy_parts(bytes src, global const struct matmul_problem *p, __private const long *rows,
+                              long k0, int first, int length, __private panel_vec *copy) {
+    copy_src(src, rows, k0, first, length, copy);
+    if (SPLITS_SRC)
+        copy_src(src + src_part(p), rows, k0, first, length, copy + STEPS * ROWS);
+}
+
+static inline struct row_block rows_in_place(bytes src, global const struct matmul_problem *p,
+                                             __private const long *rows, int count, long k0) {
     return (struct row_block){(ulong)src + (rows[0] + k0) * (64 / STEP), (rows[1] - rows[0]) * (64 / STEP),
-                              min(16, count - 16)};
+                              src_part(p), min(16, count - 16)};
 }
 static inline struct row_block rows_of_copy(__private const panel_vec *copy, int lower) {
-    return (struct row_block){(ulong)copy, 64, lower};
+    return (struct row_block){(ulong)copy, 64, STEPS * ROWS * 64, lower};
 }
 
 // Adds a step of K to the four tiles of sums. a, b: addresses.
@@ -92,6 +115,18 @@ static inline struct row_block rows_of_copy(__private const panel_vec *copy, int
         TILE_LOAD(tiles, 4, a, (rows).stride);                                                               \
         TILE_MULTIPLY(tiles, 0, 4, 6);                                                                       \
         TILE_LOAD(tiles, 7, (b) + 64, WEI_ROW);                                                              \
+        TILE_MULTIPLY(tiles, 1, 4, 7);                                                                       \
+        TILE_LOAD(tiles, 5, (a) + (rows).lower * (rows).stride, (rows).stride);                              \
+        TILE_MULTIPLY(tiles, 2, 5, 6);                                                                       \
+        TILE_MULTIPLY(tiles, 3, 5, 7);                                                                       \
+        if (SPLITS_SRC)                                                                                      \
+            MULTIPLY_SECOND_PART(tiles, rows, (a) + (rows).part);                                            \
+    } while (0)
+// The same with the second parts of src, while tiles have the weights.
+#define MULTIPLY_SECOND_PART(tiles, rows, a)                                                                 \
+    do {                                                                                                     \
+        TILE_LOAD(tiles, 4, a, (rows).stride);                                                               \
+        TILE_MULTIPLY(tiles, 0, 4, 6);                                                                       \
         TILE_MULTIPLY(tiles, 1, 4, 7);                                                                       \
         TILE_LOAD(tiles, 5, (a) + (rows).lower * (rows).stride, (rows).stride);                              \
         TILE_MULTIPLY(tiles, 2, 5, 6);                                                                       \
