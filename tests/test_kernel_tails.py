@@ -19,10 +19,11 @@ from support_tiers import facts, in_turns, nothing
 VARIANTS = INTEGERS | FLOATS
 
 
-def no_bf16(base: Problem) -> str:
-    """The same of a row that multiplies bf16, and f32 as bf16 where that is allowed."""
-    if base.src_dt not in ("f32", "bf16"):
-        return f"multiplies bf16, f8, f4 and f32 by these or integers, not {base.src_dt}"
+def no_bf16(base: Problem, splits_f16: bool) -> str:
+    """The same of a row that multiplies bf16, f32 as bf16 where that is allowed, and f16 as two bf16."""
+    if base.src_dt not in ("f32", "bf16", *(["f16"] if splits_f16 else [])):
+        more = "f16, " if splits_f16 else ""
+        return f"multiplies bf16, {more}f8, f4 and f32 by these or integers, not {base.src_dt}"
     if base.src_dt == "f32" and (not base.fpmath or base.fpmath[0] not in ("bf16", "any")):
         return "which the fpmath mode has to allow"
     if base.wei_zp and base.wei_zp.dt == "s32":
@@ -42,7 +43,7 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
         return f"does not report {traits.feature}"
     if traits.src == "int8" and not variant.base.integer:
         return f"src is {variant.base.src_dt}"
-    if traits.src == "bf16" and (why := no_bf16(variant.base)):
+    if traits.src == "bf16" and (why := no_bf16(variant.base, traits.has_tiles)):
         return why
     if traits.src == "f16" and variant.base.src_dt != "f16":
         return "multiplies f16, f8 and f4 by these or integers"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""f16 by tiles of bf16: src is split into two bf16, which are exact together, and both are multiplied with
-the same weights. The row runs with tiles in software where the CPU has no AMX.
+"""f16 by tiles of bf16: each value is split into two bf16, which are exact together, and all pairs of parts
+are multiplied. The row runs with tiles in software where the CPU has no AMX.
 """
 
 from dataclasses import replace
@@ -48,6 +48,14 @@ PROBLEMS = {
     "a block and a bit": f16_by("u4", 40, 515),
     "f8_e4m3": f16_by("f8_e4m3", 33, 130, wei_scale=Quant(2)),
     "f4_e2m1": f16_by("f4_e2m1", 33, 64, wei_scale=Quant(3, (32, 1))),
+    "f8_e5m2": f16_by("f8_e5m2", 17, 65),
+    "f16": f16_by("f16", 33, 545, bias_dt="f16", bias_mask=2),
+    "f16, 1 row": f16_by("f16", 1, 64),
+    "f16 along K": problem((40, 130), (130, 128), "f16", wei_order="ba"),
+    "f16 along N": problem((40, 130), (130, 128), "f16"),
+    "bf16 by f16": replace(f16_by("f16", 40, 130), src_dt="bf16"),
+    "f8 by f16": replace(f16_by("f16", 17, 66), src_dt="f8_e4m3"),
+    "f8 by f16 in groups": replace(f16_by("f16", 50, 192, src_scale=Quant(3, (1, 48))), src_dt="f8_e4m3"),
     "rows apart": replace(PLAIN, wei_order="ab", src_pad=3, bias_dt="f32", bias_mask=2),
     "weights along K": replace(PLAIN, wei_order="ba", dst_dt="f16"),
     "batch": problem((2, 3, 9, 96), (1, 1, 96, 70), "s8", wei_scale=Quant(8)),
@@ -60,7 +68,8 @@ PROBLEMS = {
 def test_all_digits(engine: zemm.Engine, stream: zemm.Stream, case: Problem) -> None:
     call = run(engine, stream, case)
     assert call.pd.impl_info == ROW
-    assert "widen_src" in [module.kernel for module in call.pd.modules()]
+    if case.src_dt == "f16":
+        assert "widen_src" in [module.kernel for module in call.pd.modules()]
 
 
 def test_runtime_rows(engine: zemm.Engine, stream: zemm.Stream) -> None:
@@ -104,25 +113,41 @@ def test_every_value(engine: zemm.Engine, stream: zemm.Stream, wei_dt: str, zero
     np.testing.assert_array_equal(got, expected)
 
 
-def test_infinities(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """An infinity of src gives an infinity, or NaN where the weight is its zero point."""
-    p = problem((33, 96), (96, 64), "u4", wei_zp=Quant(0, (), "u8"))
+@pytest.mark.parametrize(
+    ("wei_dt", "groups"), [("u4", 1), ("u4", 3), ("f8_e5m2", 1), ("f8_e5m2", 3), ("f16", 1)]
+)
+def test_infinities(engine: zemm.Engine, stream: zemm.Stream, wei_dt: str, groups: int) -> None:
+    """An infinity gives an infinity, or NaN beside 0 and beside an infinity of the other sign. Results that
+    it does not meet stay as they are.
+    """
+    k = 96 * groups
+    scale = Quant(3, (96, 1)) if groups > 1 else None
+    zero_point = Quant(0, (), "u8") if wei_dt == "u4" else None
+    p = problem((50, k), (k, 64), wei_dt, wei_zp=zero_point, wei_scale=scale)
     data = make_data(p)
-    data.quants["wei_zp"][...] = 7
-    data.src[::2, 5], data.src[1::4, 95], data.src[3, 95] = np.inf, -np.inf, np.nan
+    if p.wei_zp:
+        data.quants["wei_zp"][...] = 7
+    else:
+        data.wei[k - 40, 3] = np.inf
+        data.wei[70, 3:5] = -np.inf
+        data.wei[k - 1, 9] = np.nan
+        data.src[7, 70] = data.src[9, k - 1] = 0
+    if scale:
+        data.quants["wei_scale"][...] = 0.5
+    before = results(engine, stream, p, replace(data, src=data.src.copy()))
+    data.src[::2, 5], data.src[1::4, k - 1], data.src[3, k - 1] = np.inf, -np.inf, np.nan
     got = results(engine, stream, p, data)
-    special = ~np.isfinite(data.src).all(axis=1)
     with np.errstate(invalid="ignore"):
-        expected = (data.src @ (data.wei - 7.0)).astype(np.float32)[special]
+        expected = data.src @ (data.wei - (7.0 if p.wei_zp else 0.0))
+    special = ~np.isfinite(expected)
     assert np.isinf(expected).any()
-    np.testing.assert_array_equal(got[special], expected)
+    np.testing.assert_array_equal(got[special], expected[special].astype(np.float32))
+    np.testing.assert_array_equal(got[~special], before[~special])
 
 
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        (f16_by("f16", 33, 64), "not by f16"),
-        (f16_by("f8_e5m2", 33, 64), "not by f8_e5m2"),  # infinity times a part that is 0
         (grouped("s8", 33, 2, 64), "reach 383"),
         (f16_by("u4", 33, 64, wei_zp=Quant(2, (), "f16")), "zero points have to be"),
         (problem((1 << 14, 1 << 14), (1 << 14, 70), "u4", any_tags=True), "too many elements: 268435456"),
@@ -134,8 +159,16 @@ def test_refusals(engine: zemm.Engine, case: Problem, reason: str) -> None:
 
 
 def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The row is for CPUs without tiles of f16, for 16 rows and more, where splitting src pays."""
+    """The row is for CPUs without tiles of f16, for 16 rows and more, where splitting pays."""
     monkeypatch.delenv("ZEMM_KERNEL")
     has_tiles = "amx_bf16" in engine.features and "amx_fp16" not in engine.features
-    for m, k, is_for_tiles in ((15, 4096, False), (16, 4096, True), (500, 4096, True), (16, 64, False)):
-        assert (make_pd(engine, f16_by("u4", m, k)).impl_info == ROW) == (has_tiles and is_for_tiles)
+    for wei_dt, m, k, is_for_tiles in (
+        ("u4", 15, 4096, False),
+        ("u4", 16, 4096, True),
+        ("u4", 16, 64, False),
+        ("u4", 500, 4096, True),
+        ("f16", 31, 4096, False),
+        ("f16", 32, 4096, True),
+    ):
+        chosen = make_pd(engine, f16_by(wei_dt, m, k)).impl_info
+        assert (chosen == ROW) == (has_tiles and is_for_tiles)

@@ -26,6 +26,7 @@ from support_checkpoints import (
     transformers,
 )
 
+IS_VERSION_4 = transformers.__version__.startswith("4.")
 GROUP = 32
 PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
 
@@ -200,7 +201,8 @@ def test_logits(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_models_of_short_floats(dtype: str, tmp_path: Path) -> None:
-    """The layers multiply in the type of the model, with the scales as they are stored."""
+    """The layers multiply in the type of the model, with the scales as they are stored. Transformers 4 makes
+    them of the model's type."""
     config, store = gptq()
     expected = logits(save(tmp_path, llama(), config, store))
     model = load(tmp_path, dtype=dtype)
@@ -209,7 +211,7 @@ def test_models_of_short_floats(dtype: str, tmp_path: Path) -> None:
     assert (y - expected).abs().max() < error * expected.abs().max()
     layer = model.model.layers[0].mlp.up_proj.layer
     assert layer.activation == {"float16": "f16", "bfloat16": "bf16"}[dtype]
-    assert layer.weights.scales.parameter.data_type == "f16"
+    assert layer.weights.scales.parameter.data_type == (layer.activation if IS_VERSION_4 else "f16")
 
 
 def test_int8_activations(tmp_path: Path) -> None:
@@ -247,7 +249,7 @@ TENSORS: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     ),
     "other groups": (
         with_tensor("scales", lambda t: t[:2].clone()),
-        f"tensor {LAYER}.scales is float16 (2, 64), not float16 or bfloat16 or float32 (3, 64), as",
+        " (2, 64), not float16 or bfloat16 or float32 (3, 64), as GPTQ of 4 bits and group_size 32 needs",
     ),
     "other bits": (
         with_tensor("qweight", lambda t: t.repeat(2, 1)),
@@ -355,3 +357,50 @@ def test_transformers_gets_its_quantizers_back() -> None:
         zemm.transformers.register(["gpt"])
     with pytest.raises(ValueError, match="activation is 'int4', none of: f32"):
         zemm.transformers.register(activation="int4")  # type: ignore[arg-type]
+
+
+def rounded(w: Any, bits: int, group: int, symmetric: bool) -> Any:
+    """The weights [N, K] that zemm.quantize_weights() makes of these."""
+    q = zemm.quantize_weights(w.T.numpy(), bits, group, "f16", symmetric=symmetric)
+    values = q.values
+    if bits == 4:
+        values = zemm.unpack_int4(values, w.numel(), signed=symmetric).reshape(w.T.shape)
+    groups = np.arange(w.shape[1]) // group
+    values = values.astype(np.float32)
+    if q.zero_points is not None:
+        values -= q.zero_points[groups].astype(np.float32)
+    return torch.from_numpy((values * q.scales[groups].astype(np.float32)).T.copy())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"bits": 8, "symmetric": True}, {"group": 40, "modules_to_not_convert": ["q_proj"]}, {"bias": True}],
+    ids=["4 bits", "8 bits", "a group that does not divide", "biases"],
+)
+def test_float_checkpoints_are_quantised(options: dict[str, Any], tmp_path: Path) -> None:
+    zemm.transformers.unregister()  # an explicit config needs no register()
+    reference = llama(attention_bias=options.pop("bias", False))
+    reference.save_pretrained(tmp_path)
+    options = {"bits": 4, "group": 32, "symmetric": False, **options}
+    kept = options.get("modules_to_not_convert", ["lm_head"])
+    for name, module in reference.named_modules():
+        if isinstance(module, torch.nn.Linear) and not any(word in name for word in kept):
+            group = next(g for g in (options["group"], 32) if module.in_features % g == 0)
+            weight = rounded(module.weight.detach(), options["bits"], group, options["symmetric"])
+            module.weight.data = weight
+    config = zemm.transformers.ZemmConfig(**options)
+    model = load(tmp_path, quantization_config=config)
+    assert len(layers_of(model)) == (13 if kept == ["q_proj"] else 14)
+    torch.testing.assert_close(logits(model), logits(reference), rtol=1e-4, atol=1e-4)
+
+
+def test_configs_for_floats_that_are_refused(tmp_path: Path) -> None:
+    for options, sentence in [
+        ({"bits": 3}, "bits is 3, neither 4 nor 8"),
+        ({"group": 0}, "group is 0, which is not in 1.."),
+        ({"activation": "f64"}, "activation is 'f64', none of"),
+        ({"scale_dtype": "s8"}, "scale_dtype is 's8', none of f32, f16, bf16"),
+        ({"group_size": 64}, "ZemmConfig has no setting 'group_size'"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            zemm.transformers.ZemmConfig(**options)  # type: ignore[arg-type]

@@ -324,23 +324,23 @@ class Linear:
         if expert is not None and type(expert) is not int:
             expert = self._expert(expert)
         key = host, tensor.dtype, tensor.shape, expert, in_groups
-        plan = self._calls.plans.get(key) or self._plan(key, tensor)
+        plan = self._calls.kept.plans.get(key) or self._plan(key, tensor)
         sizes = self._sizes(group_sizes, plan) if in_groups else None
         if out is not None:
             check_out(host, out, plan.shape, plan.dst_dtype)
         if stream is not None:
             check_stream(stream, self.engine)
         if plan.is_empty:
-            return out if out is not None else host.empty(plan.shape, plan.native, tensor)
+            return out if out is not None else host.empty(plan.form, tensor)
         if plan.converts or not host.is_plain(tensor):
             tensor = host.plain(tensor, plan.call_key[1])
         call = plan.call or self._calls.bind(plan)
         if out is None:
-            result = host.empty(plan.shape, plan.native, tensor)
+            result = host.empty(plan.form, tensor)
             call.run(host, tensor, result, stream, sizes)
             return result
         in_place = host.is_plain(out) and not overlap(host, tensor, out)
-        result = out if in_place else host.empty(plan.shape, plan.native, tensor)
+        result = out if in_place else host.empty(plan.form, tensor)
         call.run(host, tensor, result, stream, sizes)
         if not in_place:
             if stream is not None:
@@ -361,7 +361,9 @@ class Linear:
         dst_shape, rows = self._dst_shape(shape, expert, in_groups)
         dst_dtype, src_dtype = self._dst_dtype(data_type), self._src_dtype(data_type)
         call_key = rows, src_dtype, dst_dtype, expert, in_groups
-        plan = Plan(shape, dst_shape, dst_dtype, host.native(dst_dtype), data_type != src_dtype, call_key)
+        plan = Plan(
+            shape, dst_shape, dst_dtype, host.form(dst_shape, dst_dtype), data_type != src_dtype, call_key
+        )
         return self._calls.keep_plan(key, plan)
 
     def _expert(self, expert: Any) -> int:

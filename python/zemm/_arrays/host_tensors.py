@@ -32,11 +32,11 @@ class Host(Protocol):
 
     def is_plain(self, x: Any) -> bool: ...
 
-    def native(self, data_type: DataType) -> Any:
-        """The data type as tensors of this kind have it."""
+    def form(self, shape: Shape, data_type: DataType) -> Any:
+        """What empty() takes."""
 
-    def empty(self, shape: Shape, native: Any, x: Any) -> Any:
-        """A new tensor like x, of another shape and type."""
+    def empty(self, form: Any, x: Any) -> Any:
+        """A new plain tensor of this form, beside x."""
 
     def address(self, x: Any) -> int: ...
 
@@ -69,11 +69,11 @@ class _Numpy:
         flags = x.flags
         return bool(flags.c_contiguous and flags.aligned and x.dtype.isnative)
 
-    def native(self, data_type: DataType) -> Any:
-        return numpy_dtype(data_type)
+    def form(self, shape: Shape, data_type: DataType) -> tuple[Shape, Any]:
+        return shape, numpy_dtype(data_type)
 
-    def empty(self, shape: Shape, native: Any, x: Any) -> Any:
-        return np.empty(shape, native)
+    def empty(self, form: tuple[Shape, Any], x: Any) -> Any:
+        return np.empty(*form)
 
     def address(self, x: Any) -> int:
         return library.address_of(x)
@@ -105,18 +105,22 @@ _NUMPY = _Numpy()
 _TYPES: dict[Any, DataType] = {numpy_dtype(name): name for name in ("f32", "f16", "bf16")}
 
 
-_TORCH: list[Any] = []  # zemm._arrays.torch_tensors once the program has imported torch
+_HOSTS: dict[type, Host] = {np.ndarray: _NUMPY}  # of the types that most tensors have
 
 
 def host_of(x: Any) -> Host:
     """The kind of a tensor: torch's for its tensors, else numpy's."""
-    if type(x) is np.ndarray:
-        return _NUMPY
-    if not _TORCH and "torch" in sys.modules:
+    return _HOSTS.get(type(x)) or _find_host(x)
+
+
+def _find_host(x: Any) -> Host:
+    if "torch" in sys.modules:
         from zemm._arrays import torch_tensors
 
-        _TORCH.append(torch_tensors)
-    return _TORCH[0].HOST if _TORCH and _TORCH[0].is_tensor(x) else _NUMPY
+        _HOSTS[torch_tensors.Tensor] = torch_tensors.HOST
+        if torch_tensors.is_tensor(x):
+            return torch_tensors.HOST
+    return _NUMPY
 
 
 def as_array(x: Any, name: str) -> NDArray[Any]:

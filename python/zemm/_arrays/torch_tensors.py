@@ -2,6 +2,7 @@
 """CPU tensors of torch for zemm._arrays.host_tensors, which imports this once the program has imported
 torch."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,11 @@ _TYPES: dict[Any, DataType] = {
 _DTYPES = {name: dtype for dtype, name in _TYPES.items()}
 
 
+Tensor = torch.Tensor
+
+
 def is_tensor(x: Any) -> bool:
-    return isinstance(x, torch.Tensor)
+    return isinstance(x, Tensor)
 
 
 class _Torch:
@@ -61,11 +65,13 @@ class _Torch:
     def is_plain(self, x: Any) -> bool:
         return bool(x.is_contiguous()) and not x.is_neg()
 
-    def native(self, data_type: DataType) -> Any:
-        return _DTYPES[data_type]
+    def form(self, shape: tuple[int, ...], data_type: DataType) -> tuple[Any, ...]:
+        strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
+        return shape, strides, _DTYPES[data_type]
 
-    def empty(self, shape: tuple[int, ...], native: Any, x: Any) -> Any:
-        return x.new_empty(shape, dtype=native)
+    def empty(self, form: tuple[Any, ...], x: Any) -> Any:
+        shape, strides, dtype = form  # with strides torch takes half as long
+        return x.new_empty_strided(shape, strides, dtype=dtype)
 
     def address(self, x: Any) -> int:
         try:
@@ -80,7 +86,11 @@ class _Torch:
         return address
 
     def pointer(self, x: Any) -> Any:
-        return library.pointer(self.address(x))
+        try:
+            address = x.data_ptr()
+        except RuntimeError:
+            address = 0
+        return library.pointer(address or self.address(x))
 
     def check_writable(self, out: Any) -> None:
         if not isinstance(out, torch.Tensor):

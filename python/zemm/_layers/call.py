@@ -23,7 +23,7 @@ from zemm.primitive import Primitive
 from zemm.words import DataType
 
 Shape = tuple[int, ...]
-Place = tuple[Any, int, int, int]  # as library.BoundCall takes it
+Place = tuple[Any, int, int, int]  # as library.bound_call() takes it
 _SRC, _DST, _SCRATCH, _ENDS = range(4)  # the tensors of a call
 _ALIGNMENT = 64
 _FEW_BYTES = 1 << 16  # a call keeps so many from one run to the next
@@ -113,6 +113,10 @@ def check_sizes(sizes: NDArray[np.int64], shape: Shape) -> None:
         raise InvalidArgumentsError(f"x has shape {shape}, the groups have {sum(numbers)} rows together")
 
 
+def keep_in_flight(stream: Stream, objects: tuple[Any, ...]) -> None:
+    stream._in_flight[id(objects)] = objects
+
+
 class LinearCall:
     """src_dims -> dst_dims. args: the memories of weights and bias. quantize: a reorder that
     quantises src; None: src is multiplied as it is. k_groups: elements of K that share a scale, and a
@@ -157,8 +161,9 @@ class LinearCall:
         self._own_stream = stream_of(engine)
         self._has_run = False
         self._rows = src[0][-2]
-        self._scratch = library.NULL  # of the calls of few rows that are waited for
-        self._call = library.BoundCall(
+        self._scratch = library.NULL  # of calls of few rows that are waited for
+        self._is_usual = False  # whether calls that are waited for need no more than _call
+        self._call = library.bound_call(
             [
                 (primitive._handle, {arg: m._handle for arg, m in used.items()})
                 for primitive, used in executions
@@ -176,50 +181,55 @@ class LinearCall:
         """result = layer(x), both plain. stream: submit there and do not wait, unless the engine is a
         GPU: the host has to copy then. sizes: of the groups of rows, if there are groups. ValueError:
         they do not fit."""
-        used = self._own_stream if stream is None else stream
-        waits = stream is None or not self._on_host
-        src = dst = scratch = library.NULL
-        if self._on_host:
-            src, dst = host.pointer(x), host.pointer(result)
-            scratch = self._scratch
-            if self._scratch_size and not (waits and scratch):
-                scratch = self._new_scratch(waits)
-        else:
-            self._copy_to_gpu(host.bytes_of(x), sizes)
-        keep = x, result, scratch, self._keep
-        if not waits:
-            used._in_flight[id(keep)] = keep
+        if not self._on_host:
+            self._run_on_gpu(host, x, result, stream or self._own_stream, sizes)
+            return
+        src, dst = host.pointer(x), host.pointer(result)
+        of_sizes = library.NULL if sizes is None else library.sizes_of(sizes)
+        used, scratch, waits = stream or self._own_stream, self._scratch, stream is None
+        if not (waits and self._is_usual):
+            scratch = self._prepare(used, x, result, waits)
         try:
-            fits = self._execute(used._handle, src, dst, scratch, sizes, waits)
+            if self._has_run:
+                fits = self._call(used._handle, src, dst, scratch, of_sizes, self._rows, waits)
+            else:
+                fits = self._first_call(used._handle, src, dst, scratch, of_sizes, self._rows, waits)
         except BaseException:
-            used._in_flight[id(keep)] = keep  # work may still use it
+            keep_in_flight(used, (x, result, scratch, self._keep))  # work may still use them
             raise
         if not fits:
             assert sizes is not None
             check_sizes(sizes, self._src.shape)
-        if waits and used._in_flight:
-            used._in_flight.clear()
-        if not self._on_host:
-            np.copyto(host.bytes_of(result), self._dst.memory.read())
 
-    def _execute(
-        self, stream: Any, src: Any, dst: Any, scratch: Any, sizes: NDArray[np.int64] | None, wait: bool
-    ) -> bool:
-        of_sizes = library.NULL if sizes is None else library.sizes_of(sizes)
-        if self._has_run:
-            return self._call.run(stream, src, dst, scratch, of_sizes, self._rows, wait)
+    def _first_call(self, *args: Any) -> bool:
         with building.watched(lambda: self._matmul.impl_info):  # what first_pass does not know of
-            fits = self._call.run(stream, src, dst, scratch, of_sizes, self._rows, wait)
+            fits = self._call(*args)
         self._has_run = True
+        self._is_usual = bool(self._scratch) or not self._scratch_size
         return fits
 
-    def _new_scratch(self, waits: bool) -> Any:
-        """A pointer to bytes for the slots of the quantizer, which lives until the work is done. Few bytes
-        serve all calls that are waited for: work of another stream may still use others."""
-        scratch = library.pointer_to(np.empty(self._scratch_size, np.uint8))
-        if waits and self._scratch_size <= _FEW_BYTES:
-            self._scratch = scratch
+    def _prepare(self, stream: Stream, x: Any, result: Any, waits: bool) -> Any:
+        """A pointer to bytes for the slots of the quantizer. Few bytes serve all calls that are waited for,
+        others live until the work is done: work of another stream may still use them."""
+        scratch = self._scratch if waits else library.NULL
+        if self._scratch_size and not scratch:
+            scratch = library.pointer_to(np.empty(self._scratch_size, np.uint8))
+            if waits and self._scratch_size <= _FEW_BYTES:
+                self._scratch = scratch
+        if not waits:
+            keep_in_flight(stream, (x, result, scratch, self._keep))
         return scratch
+
+    def _run_on_gpu(
+        self, host: Host, x: Any, result: Any, stream: Stream, sizes: NDArray[np.int64] | None
+    ) -> None:
+        """The host copies, and therefore waits."""
+        self._copy_to_gpu(host.bytes_of(x), sizes)
+        keep_in_flight(stream, self._keep)
+        null = library.NULL
+        (self._call if self._has_run else self._first_call)(stream._handle, null, null, null, null, 0, True)
+        stream._in_flight.clear()
+        np.copyto(host.bytes_of(result), self._dst.memory.read())
 
     def _copy_to_gpu(self, x: NDArray[np.uint8], sizes: NDArray[np.int64] | None) -> None:
         if sizes is not None:

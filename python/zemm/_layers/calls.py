@@ -30,13 +30,13 @@ MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thr
 class Plan:
     """What a call with an x of some kind, type and shape does: checked once, for a thread.
 
-    converts: x becomes call_key's type of src. call_key: arguments of LinearCalls.get(). call: once there
-    was such a call."""
+    form: of y, for Host.empty(). converts: x becomes the type of src. call_key: arguments of
+    LinearCalls.get(). call: once there was such a call."""
 
     src_shape: Shape
     shape: Shape
     dst_dtype: DataType
-    native: Any
+    form: Any
     converts: bool
     call_key: tuple[int, DataType, DataType, int | None, bool]
     call: LinearCall | None = None
@@ -46,7 +46,7 @@ class Plan:
 
 
 class _Kept(threading.local):
-    """What a thread keeps."""
+    """What a thread keeps: plans by what they depend on, and calls."""
 
     def __init__(self) -> None:
         self.plans: dict[tuple[Any, ...], Plan] = {}
@@ -74,17 +74,12 @@ class LinearCalls:
         self._lock = Lock()  # for the two dicts; both only grow, by few entries
         self._primitives: dict[tuple[Any, ...], Primitive] = {}
         self._targets: dict[int | None, tuple[PackedWeights, Memory | None]] = {}
-        self._local = _Kept()
+        self.kept = _Kept()
         first_pass.add(self)
-
-    @property
-    def plans(self) -> dict[tuple[Any, ...], Plan]:
-        """This thread's plans, by what they depend on."""
-        return self._local.plans
 
     def keep_plan(self, key: tuple[Any, ...], plan: Plan) -> Plan:
         """Keep the plan in place of the oldest one."""
-        plans = self._local.plans
+        plans = self.kept.plans
         if len(plans) >= MOST_CALLS:
             del plans[next(iter(plans))]
         plans[key] = plan
@@ -104,7 +99,7 @@ class LinearCalls:
     ) -> LinearCall:
         """This thread's objects for a number of rows: of each expert, of the given one or, in groups, of
         all together."""
-        calls = self._local.calls
+        calls = self.kept.calls
         key = (rows, src_dtype, dst_dtype, expert, in_groups)
         call = calls.get(key)
         if call is not None:

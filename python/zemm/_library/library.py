@@ -196,7 +196,7 @@ def pointer_to(data: NDArray[Any]) -> Any:
 
 
 def sizes_of(data: NDArray[np.int64]) -> Any:
-    """The same for BoundCall's sizes."""
+    """The same for sizes of bound_call()."""
     return ffi.from_buffer(_SIZES, data)
 
 
@@ -256,40 +256,38 @@ def bound_execute(primitive: Any, stream: Any, memories: dict[int, Any]) -> Call
     return call
 
 
-class BoundCall:
-    """Executions in order, as one call of the extension, which converts their arguments once.
+def bound_call(
+    executions: Sequence[tuple[Any, dict[int, Any]]],
+    places: Sequence[tuple[Any, int, int, int]],
+    experts: int,
+) -> Callable[..., bool]:
+    """Executions in order, as one call of the extension, whose arguments are converted once.
 
     places: buffers of memories that each call points to one of its tensors: memory, index of the buffer,
     tensor (0: src, 1: dst, 2: scratch, 3: where the rows of each expert end), and how many bytes after the
     tensor's begin. experts: how many there are if each call says how many rows each has, else 0. The caller
-    keeps all handles alive."""
+    keeps all handles alive.
 
-    def __init__(
-        self,
-        executions: Sequence[tuple[Any, dict[int, Any]]],
-        places: Sequence[tuple[Any, int, int, int]],
-        experts: int,
-    ) -> None:
-        arrays = [exec_args(args) for _, args in executions]
-        entries = [(p, len(args), array) for (p, args), array in zip(executions, arrays, strict=True)]
-        parts = (
-            ffi.new("layer_place[]", list(places)),
-            ffi.new("layer_execution[]", entries),
-            ffi.new("int32_t[]", experts),
-        )
-        self._call = ffi.new(
-            "layer_call *", (len(places), parts[0], len(entries), parts[1], experts, parts[2])
-        )
-        self._keep = arrays, parts
+    The result is a function of stream, src, dst, scratch (pointers), sizes, rows and wait. It submits the
+    executions, and waits for the stream if wait is true, unless something fails. sizes: the number of rows of
+    each expert, int64, for all `rows` together; NULL without experts. False: sizes do not fit, and nothing
+    was done."""
+    arrays = [exec_args(args) for _, args in executions]
+    entries = ffi.new(
+        "layer_execution[]",
+        [(primitive, len(args), array) for (primitive, args), array in zip(executions, arrays, strict=True)],
+    )
+    of_places, ends = ffi.new("layer_place[]", list(places)), ffi.new("int32_t[]", experts)
+    call = ffi.new("layer_call *", (len(places), of_places, len(entries), entries, experts, ends))
+    keep, run = (arrays, entries, of_places, ends), lib.layer_run
 
-    def run(self, stream: Any, src: Any, dst: Any, scratch: Any, sizes: Any, rows: int, wait: bool) -> bool:
-        """Submit the executions to the stream, and wait for it unless something fails. src, dst, scratch:
-        pointers. sizes: the number of rows of each expert, int64, for all `rows` together; NULL without
-        experts. False: sizes do not fit, and nothing was done."""
-        status = lib.layer_run(self._call, stream, src, dst, scratch, sizes, rows, wait)
+    def bound(*args: Any, _keep: Any = keep) -> bool:
+        status = run(call, *args)
         if status > 0:
             check_status(status)
         return status == 0
+
+    return bound
 
 
 def query_int(function: str, handle: Any, ctype: str, what: str, *index: int) -> int:

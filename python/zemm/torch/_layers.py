@@ -58,10 +58,12 @@ _entries: dict[tuple[Any, ...], _Entry] = {}
 _next_sweep = _FIRST_SWEEP
 
 
-def remember(parts: Parts, layer: Linear) -> None:
-    """Serve calls with these parts of a layer by the layer itself, as long as it lives."""
+def remember(parts: Parts, layer: Linear) -> bool:
+    """Serve calls with these parts of a layer by the layer itself, as long as it lives. Whether it has
+    their bytes, and not copies."""
     borrows = layer.engine.kind == "cpu" and parts[1].data_ptr() == layer.weights.memory.handle
     _add(_key(parts), _Entry(layer, parts, borrows, owned=True))
+    return borrows
 
 
 class _Known:

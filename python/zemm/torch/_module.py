@@ -2,6 +2,7 @@
 """torch.nn.Linear with quantised weights."""
 
 from collections.abc import Mapping
+from operator import is_
 from typing import Any, overload
 
 import torch
@@ -13,7 +14,7 @@ from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch import _torchao
 from zemm.torch._layers import remember
-from zemm.torch._operator import linear
+from zemm.torch._operator import is_dispatched, linear
 from zemm.torch._parts import NAMES, parts_of
 from zemm.torch._state import faults_of
 from zemm.words import Activation
@@ -116,6 +117,7 @@ class QuantLinear(torch.nn.Module):
 
     def _clear(self, in_features: Any, out_features: int, bias: bool, engine: Engine | None) -> None:
         self.layer, self._dtype = None, None
+        self._own_parts = []
         self.in_features = check.integer(in_features, "in_features", 1)
         self.out_features = check.integer(out_features, "out_features", 1)
         self._engine = engine if engine is None else check.instance(engine, Engine, "engine")
@@ -128,24 +130,33 @@ class QuantLinear(torch.nn.Module):
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._dtype = dtype_of(layer.dst_dtype) if layer.dst_dtype is not None else None
         parts = parts_of(layer)
-        remember(parts, layer)
+        self._own_parts = parts if remember(parts, layer) else []
         for name, part in zip(_PARTS, parts, strict=True):
             self.register_buffer(name, part, persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """ValueError: x does not fit, is not on the host, or has a gradient. Or the module is empty."""
+        layer = self.layer
+        if layer is not None and not is_dispatched(x) and x.dtype in _NAMES and self._has_own_parts():
+            # Past torch's dispatcher, which takes longer than all else around a small layer.
+            y: torch.Tensor = layer(x)
+            return y
         return linear(x, self._tensors(), self.in_features, self.out_features, self._dtype)
 
     def _tensors(self) -> list[torch.Tensor]:
         """The layer as the operators take it."""
-        buffers = self._buffers
-        parts: Any = [buffers[name] for name in _PARTS]
+        parts: Any = [getattr(self, name) for name in _PARTS]
         if parts[0] is None:
             raise InvalidArgumentsError(
                 f"this QuantLinear of {self.in_features} to {self.out_features} features is empty: load"
                 " weights by load_state_dict() before you call it"
             )
         return parts
+
+    def _has_own_parts(self) -> bool:
+        """Whether the buffers are the layer's own bytes, and no others that a program has put there."""
+        own = self._own_parts
+        return bool(own) and all(map(is_, map(self._buffers.get, _PARTS), own))
 
     def _apply(self, fn: Any, recurse: bool = True) -> "QuantLinear":
         """What to(), half(), cuda() and their relatives call: the layer stays on its engine."""
@@ -186,7 +197,7 @@ class QuantLinear(torch.nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         """A copy or a pickle has the layer, which makes its parts anew."""
         buffers = {name: None if name in _PARTS else buffer for name, buffer in self._buffers.items()}
-        return {**self.__dict__, "_buffers": buffers, "_engine": None}
+        return {**self.__dict__, "_buffers": buffers, "_engine": None, "_own_parts": []}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

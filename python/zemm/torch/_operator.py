@@ -119,24 +119,18 @@ torch.library.register_fake(_NAME_OF_EMBEDDING, _fake_look_up, lib=_library)
 torch.library.register_vmap(_NAME_OF_EMBEDDING, _batched_look_up, lib=_library)
 
 
-def _plain_keys() -> tuple[Any, Any]:
-    """The dispatch keys of an ordinary tensor on the host, and those that this thread adds to all tensors."""
-    return torch._C._dispatch_keys(torch.empty(0, device="cpu")), torch._C._dispatch_tls_local_include_set()
-
-
-_KEYS, _MODES = _plain_keys()
+_MODES = [torch._C._dispatch_tls_local_include_set()]
 with torch.inference_mode():
-    _INFERENCE_KEYS, _INFERENCE_MODES = _plain_keys()
+    _MODES.append(torch._C._dispatch_tls_local_include_set())
 
 
-def _is_dispatched(x: torch.Tensor) -> bool:
+def is_dispatched(x: torch.Tensor) -> bool:
     """Whether anything of torch wants to see the operator: a program that is traced or compiled, a transform,
     a mode, a profiler, a subclass of tensors."""
     return (
         torch.compiler.is_compiling()
         or type(x) is not torch.Tensor
-        or torch._C._dispatch_keys(x) not in (_KEYS, _INFERENCE_KEYS)
-        or torch._C._dispatch_tls_local_include_set() not in (_MODES, _INFERENCE_MODES)
+        or torch._C._dispatch_tls_local_include_set() not in _MODES
         or torch._C._is_torch_function_mode_enabled()
         or torch._C._autograd._profiler_enabled()
     )
@@ -149,12 +143,7 @@ def linear(
     out_features: int,
     dtype: torch.dtype | None,
 ) -> torch.Tensor:
-    """y = layer(x), [.., out_features]. layer: its parts (zemm.torch._parts). dtype: of y; None: x's.
-
-    An ordinary call goes past torch's dispatcher, which takes longer than all else around a small layer.
-    """
-    if not _is_dispatched(x):
-        return _run(x, layer, in_features, out_features, dtype)
+    """y = layer(x), [.., out_features]. layer: its parts (zemm.torch._parts). dtype: of y; None: x's."""
     y: torch.Tensor = torch.ops.zemm.linear.default(x, layer, in_features, out_features, dtype)
     return y
 

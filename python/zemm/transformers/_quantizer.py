@@ -2,7 +2,6 @@
 """The quantizer that Transformers asks while it loads a checkpoint: it puts placeholders where linear layers
 are quantised, and zemm's modules in their place once their tensors have come."""
 
-import re
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -14,7 +13,7 @@ from zemm.errors import InvalidArgumentsError, ZemmError, missing_package
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts
-from zemm.transformers._formats import FORMATS
+from zemm.transformers._formats import FORMATS, Floats
 from zemm.transformers._formats.format import FLOATS, Format, Place, Tensors, Wanted
 from zemm.transformers._modules import module_of
 from zemm.transformers._placeholder import Placeholder
@@ -58,10 +57,13 @@ class Quantizer(HfQuantizer):
 
     def __init__(self, quantization_config: Any, **kwargs: Any) -> None:
         super().__init__(quantization_config, **kwargs)
-        method = str(getattr(quantization_config.quant_method, "value", quantization_config.quant_method))
-        self._format: Format = FORMATS[method](quantization_config.to_dict())
+        self._format = self._format_of(quantization_config)
         self._files: Any = None
         self._dtype = torch.float32
+
+    def _format_of(self, config: Any) -> Format:
+        method = str(getattr(config.quant_method, "value", config.quant_method))
+        return FORMATS[method](config.to_dict())
 
     def validate_environment(self, *args: Any, **kwargs: Any) -> None:
         if _IS_VERSION_4:
@@ -73,14 +75,10 @@ class Quantizer(HfQuantizer):
     def update_device_map(self, device_map: Any) -> Any:
         return on_the_host(device_map)
 
-    def update_dtype(self, dtype: torch.dtype | None) -> torch.dtype | None:
-        self._dtype = dtype if dtype is not None else torch.get_default_dtype()
-        return dtype
-
     def _process_model_before_weight_loading(
         self, model: Any, checkpoint_files: Any = None, **kwargs: Any
     ) -> Any:
-        self._files = checkpoint_files
+        self._files, self._dtype = checkpoint_files, model.dtype
         return model
 
     def update_weight_conversions(self, weight_conversions: list[Any], model: Any) -> list[Any]:
@@ -108,7 +106,8 @@ class Quantizer(HfQuantizer):
                 model.set_submodule(name, self._placeholder(name, module, checkpoint))
 
     def _is_quantised(self, model: Any, name: str, module: torch.nn.Linear, checkpoint: Checkpoint) -> bool:
-        if self._format.skips(name):
+        is_head = module is model.get_output_embeddings()
+        if self._format.skips(name) or (is_head and not self._format.takes_heads):
             return False
         wanted = self._format.tensors(_place_of(name, module))
         if checkpoint.is_known():
@@ -116,13 +115,9 @@ class Quantizer(HfQuantizer):
                 return True
             if f"{name}.weight" in checkpoint:
                 return False
-        return self._should_be(model, name)
-
-    def _should_be(self, model: Any, name: str) -> bool:
-        """Whether a layer of which nothing is in the checkpoint should be there: heads of tasks need not."""
+        # The checkpoint has nothing of it: heads of tasks need not be there.
         prefix = f"{model.base_model_prefix}." if hasattr(model, model.base_model_prefix) else ""
-        is_head = model.get_submodule(name) is model.get_output_embeddings()
-        return name.startswith(prefix) and not is_head and not _is_named(name, self._format.kept)
+        return name.startswith(prefix) and not is_head and not self._format.keeps(name)
 
     def _placeholder(self, name: str, module: torch.nn.Linear, checkpoint: Checkpoint) -> Placeholder:
         place = _place_of(name, module)
@@ -149,9 +144,10 @@ class Quantizer(HfQuantizer):
         return self.activation if self.activation is not None else ACTIVATIONS.get(self._dtype, "f32")
 
     def param_needs_quantization(self, model: Any, param_name: str, **kwargs: Any) -> bool:
-        """Placeholders check what they get."""
+        """Whether Transformers shall not look at the tensor: placeholders check what they get."""
         name, _, _ = param_name.rpartition(".")
-        return isinstance(model.get_submodule(name), Placeholder)
+        is_ours = isinstance(model.get_submodule(name), Placeholder)
+        return is_ours and (self.pre_quantized or _IS_VERSION_4)
 
     def create_quantized_param(
         self, model: Any, param_value: torch.Tensor, param_name: str, *args: Any, **kwargs: Any
@@ -184,13 +180,23 @@ class Quantizer(HfQuantizer):
         return False
 
 
+class FloatQuantizer(Quantizer):
+    """Quantises a float checkpoint while it loads, one layer after the other."""
+
+    requires_calibration = False
+
+    def _format_of(self, config: Any) -> Format:
+        self.activation = config.activation
+        if self.pre_quantized:
+            raise InvalidArgumentsError(
+                "the checkpoint is quantised already: leave ZemmConfig out and call"
+                " zemm.transformers.register()"
+            )
+        return Floats(config.to_dict())
+
+
 def _place_of(name: str, module: torch.nn.Linear) -> Place:
     return Place(name, module.in_features, module.out_features, module.bias is not None)
-
-
-def _is_named(name: str, patterns: list[str]) -> bool:
-    """Whether a pattern is the name, its beginning up to a dot, or its end, as in Transformers."""
-    return any(re.match(rf"(?:{key})(?:\.|$)", name) or name.endswith(key) for key in patterns)
 
 
 def _renaming(conversions: list[Any]) -> Callable[[str], str]:

@@ -6,21 +6,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from transformers.quantizers import auto
-from transformers.utils.quantization_config import QuantizationConfigMixin
 
 from zemm._library import check
 from zemm.errors import InvalidArgumentsError
+from zemm.transformers._config import CheckpointConfig, ZemmConfig
 from zemm.transformers._formats import FORMATS
-from zemm.transformers._quantizer import Quantizer
+from zemm.transformers._quantizer import FloatQuantizer, Quantizer
 from zemm.words import Activation
 
-
-class CheckpointConfig(QuantizationConfigMixin):
-    """A checkpoint's quantization_config, entry by entry as it is in config.json."""
-
-    def __init__(self, **entries: Any) -> None:
-        self.__dict__.update(entries)
-
+# A name of its own, so this replaces nothing.
+auto.AUTO_QUANTIZER_MAPPING[ZemmConfig.quant_method] = FloatQuantizer
+auto.AUTO_QUANTIZATION_CONFIG_MAPPING[ZemmConfig.quant_method] = ZemmConfig
 
 # What Transformers had for the methods that are replaced. None: nothing.
 _replaced: dict[str, tuple[Any, Any]] = {}

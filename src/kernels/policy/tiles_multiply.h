@@ -9,9 +9,13 @@
 //   src_in_place()      whether src has the type that is multiplied
 //   copy_src_row(to, src, i, length)   `length` elements of a row of src from element i on, as they
 //                       are multiplied, and zeros up to STEP elements
-// and the weights of a block (struct b_panel). If elements of src may be sums of two of the multiplied type:
-//   SRC_PARTS           2
-//   SPLITS_SRC          whether they are. All first parts of a row are followed by all second ones (WIDE_ROW)
+// and the weights of a block (struct b_panel). If elements may be sums of two of the multiplied type:
+//   PARTS               2
+//   SPLITS_SRC          whether those of src are. All first parts of a row are followed by all second ones
+//                       (WIDE_ROW)
+//   SPLITS_WEI          whether those of the weights are. The panel has all second parts PANEL_PART vectors
+//                       behind the first ones
+//   MAY_MISS_INFINITY   whether a part that is 0 may meet infinity (owner/work_item/unit_parts.h)
 #pragma once
 
 #include "policy/prefetch.h"
@@ -27,16 +31,19 @@
 #define BEFORE_PRODUCTS() configure_tiles()
 #define AFTER_PRODUCTS() release_tiles()
 
-#ifndef SRC_PARTS
-#define SRC_PARTS 1
+#ifndef PARTS
+#define PARTS 1
 #define SPLITS_SRC false
+#define SPLITS_WEI false
+#define MAY_MISS_INFINITY false
 #endif
 
 #define STEPS (TILE_K / STEP)
-// The private array: weights [STEPS][16 rows][NV], src [SRC_PARTS][STEPS][ROWS], sums of two units
+// The private array: weights [PARTS][STEPS][16 rows][NV], src [PARTS][STEPS][ROWS], sums of two units
 // [2][ROWS][NV / 2].
-#define PANEL_SRC (STEPS * 16 * NV)
-#define PANEL_SUMS (PANEL_SRC + SRC_PARTS * STEPS * ROWS)
+#define PANEL_PART (STEPS * 16 * NV)
+#define PANEL_SRC (PARTS * PANEL_PART)
+#define PANEL_SUMS (PANEL_SRC + PARTS * STEPS * ROWS)
 #define PANEL_VECTORS (PANEL_SUMS + ROWS * NV)
 typedef vec_i panel_vec;
 
@@ -47,6 +54,7 @@ struct b_panel {
 };
 #define WEI_ROW 256 // bytes from row to row of a tile of weights
 #define WEI_STEP (16 * WEI_ROW)
+#define WEI_PART (STEPS * WEI_STEP) // from part to part
 
 // The address of the weights' step s. filled: how many steps K fills.
 static inline ulong wei_step(struct b_panel b, int s, int filled) {
@@ -120,15 +128,28 @@ static inline struct row_block rows_of_copy(__private const panel_vec *copy, int
         TILE_MULTIPLY(tiles, 2, 5, 6);                                                                       \
         TILE_MULTIPLY(tiles, 3, 5, 7);                                                                       \
         if (SPLITS_SRC)                                                                                      \
-            MULTIPLY_SECOND_PART(tiles, rows, (a) + (rows).part);                                            \
+            MULTIPLY_OTHER_SRC(tiles, rows, (a) + (rows).part);                                              \
+        if (SPLITS_WEI)                                                                                      \
+            MULTIPLY_OTHER_WEI(tiles, (b) + WEI_PART);                                                       \
+        if (SPLITS_SRC && SPLITS_WEI)                                                                        \
+            MULTIPLY_OTHER_SRC(tiles, rows, a);                                                              \
     } while (0)
-// The same with the second parts of src, while tiles have the weights.
-#define MULTIPLY_SECOND_PART(tiles, rows, a)                                                                 \
+// The same with another part of one operand, while tiles have one of the other operand.
+#define MULTIPLY_OTHER_SRC(tiles, rows, a)                                                                   \
     do {                                                                                                     \
         TILE_LOAD(tiles, 4, a, (rows).stride);                                                               \
         TILE_MULTIPLY(tiles, 0, 4, 6);                                                                       \
         TILE_MULTIPLY(tiles, 1, 4, 7);                                                                       \
         TILE_LOAD(tiles, 5, (a) + (rows).lower * (rows).stride, (rows).stride);                              \
+        TILE_MULTIPLY(tiles, 2, 5, 6);                                                                       \
+        TILE_MULTIPLY(tiles, 3, 5, 7);                                                                       \
+    } while (0)
+#define MULTIPLY_OTHER_WEI(tiles, b)                                                                         \
+    do {                                                                                                     \
+        TILE_LOAD(tiles, 6, b, WEI_ROW);                                                                     \
+        TILE_MULTIPLY(tiles, 0, 4, 6);                                                                       \
+        TILE_LOAD(tiles, 7, (b) + 64, WEI_ROW);                                                              \
+        TILE_MULTIPLY(tiles, 1, 4, 7);                                                                       \
         TILE_MULTIPLY(tiles, 2, 5, 6);                                                                       \
         TILE_MULTIPLY(tiles, 3, 5, 7);                                                                       \
     } while (0)

@@ -15,7 +15,9 @@ namespace {
 // Whether a problem has enough rows and K for tiles of 16 rows by 64 bytes along K. With fewer, other
 // rows of the list are as fast or faster.
 bool fills_tiles(const facts &f, std::string &why) {
-    constexpr zemm_dim_t fewest_rows = 16, fewest_bytes = 64;
+    // Splitting weights takes as long as the products of some rows.
+    const zemm_dim_t fewest_rows = f.splits_wei ? 32 : 16;
+    constexpr zemm_dim_t fewest_bytes = 64;
     const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
     if (f.rows.likely >= fewest_rows && f.segment >= fewest_k)
         return true;
@@ -31,13 +33,15 @@ bool is_worth_a_launch(const facts &f) {
     return f.rows.all * p.n() >= fewest_products / p.k();
 }
 
-// Whether f16 that is split into two bf16 beats other rows.
-bool suits_split_src(const facts &f, const ze::device &dev, std::string &why) {
-    if (dev.has(ze::feature::amx_fp16)) {
+// Whether splitting f16 into two bf16 beats other rows.
+bool suits_splitting(const facts &f, const ze::device &dev, std::string &why) {
+    const auto fits_f16 = [](zemm_data_type_t dt) { return dt != zemm_bf16 && dt != zemm_f32; };
+    const problem &p = f.run();
+    if (dev.has(ze::feature::amx_fp16) && fits_f16(p.src.data_type) && fits_f16(p.wei.data_type)) {
         why = "the device has tiles that multiply f16 as it is";
         return false;
     }
-    if (f.empty || is_worth_a_launch(f))
+    if (!f.splits_src || f.empty || is_worth_a_launch(f))
         return true;
     why = "a launch that splits f16 into two bf16 pays for more products only";
     return false;
@@ -63,7 +67,7 @@ bool suits(const facts &f, const ze::device &dev, std::string &why) {
     const kernel_row &row = *f.row;
     if (row.traits().has_tiles() && !fills_tiles(f, why))
         return false;
-    if (f.splits_src && !suits_split_src(f, dev, why))
+    if ((f.splits_src || f.splits_wei) && !suits_splitting(f, dev, why))
         return false;
     const problem &p = f.run();
     const zemm_dim_t n = p.n(), rows = f.rows.likely;

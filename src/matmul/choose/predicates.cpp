@@ -45,36 +45,29 @@ bool has_no_zero_points(const facts &f, std::string &why) {
     return false;
 }
 
-// What rows require that multiply bf16, and f32 as bf16. splits_f16: and f16 of src as the sum of two bf16.
+// What rows require that multiply bf16, and f32 as bf16. splits_f16: and f16 as the sum of two bf16.
 bool multiplies_bf16(const facts &f, bool splits_f16, std::string &why) {
     const problem &p = f.run();
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
-    const auto is_read = [](zemm_data_type_t dt) {
-        return dt == zemm_bf16 || is_small_float(dt) || dt == zemm_f32;
+    const auto is_read = [&](zemm_data_type_t dt) {
+        return dt == zemm_bf16 || is_small_float(dt) || dt == zemm_f32 || (splits_f16 && dt == zemm_f16);
     };
-    // A part of f16 may be 0, and 0 times infinity is NaN.
-    const bool is_split = splits_f16 && src == zemm_f16;
-    if (is_split && !p.weight_only() && wei != zemm_f8_e4m3 && wei != zemm_f4_e2m1) {
-        why = text("it multiplies f16, as the sum of two bf16, by integers, f8_e4m3 and f4_e2m1, not by %s",
-                   data_type_name(wei));
-        return false;
-    }
-    if (!is_split && (!is_read(src) || (!is_read(wei) && !p.weight_only()))) {
-        why = text("it multiplies bf16, f8, f4 and f32 by these or integers, not %s by %s",
-                   data_type_name(src), data_type_name(wei));
+    if (!is_read(src) || (!is_read(wei) && !p.weight_only())) {
+        why = text("it multiplies bf16, %sf8, f4 and f32 by these or integers, not %s by %s",
+                   splits_f16 ? "f16, " : "", data_type_name(src), data_type_name(wei));
         return false;
     }
     if (!f.allows_bf16 && (src == zemm_f32 || wei == zemm_f32)) {
         why = "it multiplies f32 as bf16, which the fpmath mode has to allow: bf16 and any do";
         return false;
     }
-    if (is_split && md_nelems(p.src) > most_copied_elements) {
+    if (f.splits_src && md_nelems(p.src) > most_copied_elements) {
         why = text("it splits f16 into two bf16 first, for which src has too many elements: %lld, not %lld",
                    (long long)md_nelems(p.src), (long long)most_copied_elements);
         return false;
     }
     // Beside f16, weights less their zero points must not be rounded to fewer digits than src has.
-    return has_neighbours(f, why) && has_no_zero_points(f, why) && widens_to_bf16(f, !is_split, why) &&
+    return has_neighbours(f, why) && has_no_zero_points(f, why) && widens_to_bf16(f, !f.splits_src, why) &&
            reads_weights(f, why);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formats of quantised checkpoints that zemm.transformers loads, by their quant_method."""
+"""The formats of checkpoints that zemm.transformers loads, by their quant_method."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,6 +7,7 @@ from typing import Any
 from zemm.transformers._formats.auto_round import auto_round
 from zemm.transformers._formats.awq import Awq
 from zemm.transformers._formats.compressed_tensors import CompressedTensors
+from zemm.transformers._formats.floats import Floats
 from zemm.transformers._formats.format import Format
 from zemm.transformers._formats.gptq import Gptq
 from zemm.transformers._formats.mxfp4 import Mxfp4
@@ -20,4 +21,4 @@ FORMATS: dict[str, Callable[[Mapping[str, Any]], Format]] = {
     "mxfp4": Mxfp4,
 }
 
-__all__ = ["FORMATS", "Format"]
+__all__ = ["FORMATS", "Floats", "Format"]

@@ -2,6 +2,7 @@
 """What a format of checkpoints has to say: which tensors it stores for a linear layer, and how they become a
 zemm.Linear. Each format is a module of this folder."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -98,16 +99,21 @@ class Quantized:
 class Format(ABC):
     """A format, with the settings of a checkpoint's quantization_config."""
 
-    # Modules that the config names as not quantised.
-    kept: list[str]
+    # Whether output embeddings may be quantised, too, unless they share their weights.
+    takes_heads = True
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         """ValueError: the config has settings that zemm does not read."""
         self.config = config
-        self.kept = list(config.get("modules_to_not_convert") or [])
+        self._kept = list(config.get("modules_to_not_convert") or [])
+
+    def keeps(self, name: str) -> bool:
+        """Whether modules_to_not_convert has the name, its beginning up to a dot, or its end. Checkpoints
+        show by their tensors what is quantised; this is for layers of which they have none."""
+        return any(re.match(rf"(?:{key})(?:\.|$)", name) or name.endswith(key) for key in self._kept)
 
     def skips(self, name: str) -> bool:
-        """Whether the config says that this layer is not quantised, beside `kept`."""
+        """Whether the config says that this layer is not quantised, whatever the checkpoint has."""
         return False
 
     @abstractmethod

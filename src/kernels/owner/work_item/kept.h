@@ -18,7 +18,7 @@ struct kept_segments {
     struct kept_segment segments[MOST_SEGMENTS];
     // What the sums of all rows of the tile are scaled with and corrected by, in each of the segments.
     column_f scale[MOST_SEGMENTS][ROW_VECTORS];
-    column_i correction[MOST_SEGMENTS][ROW_VECTORS]; // with ZP_TERM_F32 the bits of f32
+    column_i correction[MOST_SEGMENTS][ROW_VECTORS]; // with ZP_TERM_F32 the bits of f32, or words
     column_i src_zp[MOST_SEGMENTS][ROW_VECTORS];
 };
 

@@ -22,12 +22,17 @@ static inline vec_i subtrahend(column_i zp, int correction) {
     return zero_point_term(zp, (vec_i)correction);
 }
 
+// What a sum begins at.
+static inline vec_i begin_sum(column_i zp, int correction) {
+    return TERMS_ARE_WORDS ? NEGATED_TERM(zp, correction) : -subtrahend(zp, correction);
+}
+
 // A vector of results plus a scaled sum. correction: with ZP_TERM_F32 the bits of f32.
 static inline vec_f add_scaled(vec_f result, vec_f sum, column_i wei_zp, column_f wei_scale, int correction,
                                float src_scale) {
     if (ADDS_OFFSETS)
         sum *= wei_scale;
-    if (spec_zp_term() == ZP_TERM_F32) {
+    if (!TERMS_ARE_WORDS && spec_zp_term() == ZP_TERM_F32) {
         const vec_f zp = float_zero_points(wei_zp), c = (vec_f)as_float(correction);
         // A float zero point's term is not exact: it must not be rounded on its own.
         sum = HAS(FLAG_FLOAT_ZP) ? fma(-zp, c, sum) : sum - zp * c;
@@ -135,12 +140,11 @@ static inline void keep_rows(global const struct matmul_problem *p, const struct
 #pragma unroll 1
         for (int n = 0; n < count; ++n) {
             const column_i sum = t->kept.correction[n][v];
-            const column_f float_sum = to_column_f(sum);
             if (spec_zp_term() == ZP_TERM_LAST)
                 t->rows.scaled_corrections[v] =
-                    fma(float_sum, t->kept.scale[n][v], t->rows.scaled_corrections[v]);
+                    fma(to_column_f(sum), t->kept.scale[n][v], t->rows.scaled_corrections[v]);
             t->kept.correction[n][v] =
-                spec_zp_term() == ZP_TERM_LAST ? sum * -t->rows.mean_zp : as_column_i(float_sum);
+                spec_zp_term() == ZP_TERM_LAST ? sum * -t->rows.mean_zp : KEPT_CORRECTION(sum);
         }
 }
 

@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void multiply_segments(const int co
 #pragma unroll
             for (int v = 0; v < COLUMNS_AT_ONCE; ++v)
                 sums[i * COLUMNS_AT_ONCE + v] =
-                    -subtrahend(kept_zero_point(t, n, v0 + v), CORRECTION_OF_ROW(&t->kept, n, i0 + i));
+                    begin_sum(kept_zero_point(t, n, v0 + v), CORRECTION_OF_ROW(&t->kept, n, i0 + i));
         multiply_segment(count, v0, a, n * quads, quads, b, sums);
 #pragma unroll
         for (int i = 0; i < count; ++i)

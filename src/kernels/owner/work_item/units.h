@@ -10,6 +10,8 @@
 #define UNIT_VECTORS (NV / 2) // of columns
 #define SCALED_AT_ONCE 4      // rows
 
+#include "owner/work_item/unit_parts.h"
+
 // Steps of so many elements of K. The last one may be filled in part.
 static inline int steps_of_k(int length) {
     return (length + STEP - 1) / STEP;
@@ -89,6 +91,11 @@ static inline void multiply_kept(bytes src, global const struct matmul_problem *
             __private panel_vec *to = sums + side * ROWS * UNIT_VECTORS;
             side ^= 1;
             EACH_TILE_OF_SUMS(TILE_STORE, t->units.tiles, (ulong)to, UNIT_VECTORS * 64, copied.lower);
+            if (MAY_MISS_INFINITY) {
+                const struct unit_steps a = steps_in_place(&in_place, (s->k0 - k0) * (64 / STEP), whole);
+                const struct unit_steps c = steps_of_copy(&copied, s->step + whole, steps - whole, whole);
+                correct_sums(&a, &c, s->wei, filled, v0, to);
+            }
             unit = (struct scaled_unit){to, n, i0, v0};
         }
     }
@@ -145,12 +152,13 @@ static inline void add_products(const struct k_block *block, bytes src, global c
             const struct row_block rows = rows_of_copy(copy, is_even ? in_place.lower : 16);
 #pragma unroll 1
             for (int v0 = 0; v0 < NV; v0 += UNIT_VECTORS) {
-                const ulong sums = (ulong)(t->sum + i0 * NV + v0);
-                const long lower = rows.lower;
-                if (begins && from == 0)
-                    EACH_TILE_OF_SUMS(CLEAR_TILE, t->units.tiles, sums, NV * 64, lower);
+                __private panel_vec *apart = panel + PANEL_SUMS;
+                const ulong sums = MAY_MISS_INFINITY ? (ulong)apart : (ulong)(t->sum + i0 * NV + v0);
+                const long lower = rows.lower, row = (MAY_MISS_INFINITY ? UNIT_VECTORS : NV) * 64;
+                if (MAY_MISS_INFINITY || (begins && from == 0))
+                    EACH_TILE_OF_SUMS(CLEAR_TILE, t->units.tiles, sums, row, lower);
                 else
-                    EACH_TILE_OF_SUMS(TILE_LOAD, t->units.tiles, sums, NV * 64, lower);
+                    EACH_TILE_OF_SUMS(TILE_LOAD, t->units.tiles, sums, row, lower);
 #pragma unroll 1
                 for (int i = 0; from == 0 && i < whole; ++i)
                     MULTIPLY_STEP(t->units.tiles, in_place, in_place.src + i * 64,
@@ -160,7 +168,13 @@ static inline void add_products(const struct k_block *block, bytes src, global c
                     MULTIPLY_STEP(t->units.tiles, rows, rows.src + i * ROWS * 64,
                                   wei_step(b, whole + from + i, filled) + v0 * 64);
                 }
-                EACH_TILE_OF_SUMS(TILE_STORE, t->units.tiles, sums, NV * 64, lower);
+                EACH_TILE_OF_SUMS(TILE_STORE, t->units.tiles, sums, row, lower);
+                if (MAY_MISS_INFINITY) {
+                    const struct unit_steps a = steps_in_place(&in_place, 0, from == 0 ? whole : 0);
+                    const struct unit_steps c = steps_of_copy(&rows, 0, steps, whole + from);
+                    correct_sums(&a, &c, b, filled, v0, apart);
+                    add_unit(apart, begins && from == 0, rows.lower + 16, t->sum + i0 * NV + v0);
+                }
             }
         }
     }
