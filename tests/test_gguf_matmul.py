@@ -187,7 +187,7 @@ def test_linear_of_tensors(name: str, file: zemm.gguf.File) -> None:
         layer(x.clone().requires_grad_())
 
 
-@pytest.mark.parametrize("name", ["Q8_0", "Q4_0"])
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1"])
 def test_layers_have_the_bytes_of_the_file(name: str, tmp_path: Path) -> None:
     """A scale that the file has as f16 stays f16, in memory and in a state. Rows and columns are multiples of
     the kernel's tile here, to which others are filled up."""
