@@ -70,6 +70,7 @@ def test_python_snippet(tmp_path: Path) -> None:
         ("Packed weights for zemm.matmul()", None),
         ("Files", "safetensors"),
         ("torch", "torch"),
+        ("A whole model of torch", "torch"),
         ("Several processes", "torch"),
         ("DLPack", None),
     ],
