@@ -69,6 +69,7 @@ def test_python_snippet(tmp_path: Path) -> None:
         ("Packed weights for zemm.matmul()", None),
         ("Files", "safetensors"),
         ("torch", "torch"),
+        ("Several processes", "torch"),
         ("DLPack", None),
     ],
 )

@@ -187,6 +187,16 @@ def test_linear_of_tensors(name: str, file: zemm.gguf.File) -> None:
         layer(x.clone().requires_grad_())
 
 
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_0"])
+def test_layers_have_the_bytes_of_the_file(name: str, tmp_path: Path) -> None:
+    """A scale that the file has as f16 stays f16, in memory and in a state. Rows and columns are multiples of
+    the kernel's tile here, to which others are filled up."""
+    data = usual_blocks(name, (128, 256), RNG)
+    layer = zemm.gguf.load(write(tmp_path / "w.gguf", {"w": (name, data)}))["w"].linear()
+    assert layer.weights.nbytes == data.nbytes
+    assert layer.state_dict()["scales"].dtype == np.float16
+
+
 def test_linear_of_int8_activations(file: zemm.gguf.File) -> None:
     for name in ("Q4_0", "Q4_K"):
         y = file[name].linear(activation="int8", dst_dtype="f32")(X)

@@ -5,6 +5,7 @@ tests/problems.txt has problems of every kind for all rows.
 
 from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 import pytest
 import zemm
@@ -14,6 +15,7 @@ from support_run import get, make_call, make_pd, run
 from support_tiers import SMALL_ROWS, takes
 
 GROUP = 32
+RNG = np.random.default_rng(5)
 SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
 
 
@@ -62,16 +64,24 @@ def test_some_row_takes_it(engine: zemm.Engine, src: str, wei: str, offset: str)
     assert make_pd(engine, grouped(src, wei, offset)).impl_info
 
 
+@pytest.mark.parametrize("wei", ["u4", "s8"])
 @pytest.mark.parametrize("src", ["s8", "f32"])
-def test_scales_near_0(engine: zemm.Engine, stream: zemm.Stream, src: str) -> None:
-    """A group whose weights are all equal has the scale 0: its offset counts all the same."""
-    problem = grouped(src, "u4", "f32")
+@pytest.mark.parametrize("rows", [2, 9])
+def test_scales_near_0(engine: zemm.Engine, stream: zemm.Stream, src: str, wei: str, rows: int) -> None:
+    """A group whose weights are all equal has the scale 0: its offset counts all the same. Infinite values of
+    src stay infinite, as no offset has the other sign of its weights.
+    """
+    problem = replace(grouped(src, wei, "f32", any_tags=True), src_dims=(rows, 4 * GROUP))
     data = make_data(problem)
-    scales = data.quants["wei_scale"]
+    scales, offsets = data.quants["wei_scale"], data.quants["wei_offset"]
     scales[0], scales[1], scales[2, ::2] = 0, 2.0**-24, 0
-    data.quants["wei_offset"][:, :5] = 0
-    data.quants["wei_offset"][1] *= 2.0**20
+    offsets[:, :5] = 0
+    offsets[1] *= 2.0**20
     run(engine, stream, problem, data)
+    if src == "f32":
+        data.wei[3 * GROUP], scales[3], offsets[3] = 1, 1, -0.5
+        data.src[0, 3 * GROUP] = np.inf
+        assert np.isposinf(result(engine, stream, problem, data)[0]).all()
 
 
 def test_reductions_of_the_caller(engine: zemm.Engine, stream: zemm.Stream) -> None:
@@ -181,3 +191,60 @@ def test_never_confused(engine: zemm.Engine, stream: zemm.Stream) -> None:
             run(engine, stream, problem)
     kernels = {tuple(sorted(make_pd(engine, p).modules()[0].constants.items())) for p in variants}
     assert len(kernels) == len(variants) - 1  # groups of offsets are data
+
+
+MINIMUMS = RNG.standard_normal((4, 48)).astype(np.float16)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_packed(engine: zemm.Engine, transposed: bool) -> None:
+    """zemm.pack(offsets=) keeps them, and so do its parts; zemm.matmul() gives the bits of plain weights."""
+    values = RNG.integers(0, 16, (2, 128, 48)).astype(np.uint8)
+    scales = RNG.uniform(0.5, 1, (2, 4, 48)).astype(np.float16)
+    offsets = np.stack([MINIMUMS, -MINIMUMS])
+    x = RNG.integers(-128, 128, (5, 128)).astype(np.int8)
+    src_scales = RNG.uniform(0.5, 1, (5, 4)).astype(np.float32)
+    stored, s, o = (a.swapaxes(-1, -2) if transposed else a for a in (values, scales, offsets))
+    packed = zemm.pack(
+        zemm.pack_int4(np.ascontiguousarray(stored)),
+        s,
+        offsets=o,
+        weights_dtype="u4",
+        src_dtype="s8",
+        transposed=transposed,
+        engine=engine,
+    )
+    assert "with scales and offsets, group 32" in repr(packed)
+    real = values * np.repeat(scales.astype(float), 32, 1) + np.repeat(offsets.astype(float), 32, 1)
+    sums = x.reshape(5, 4, 32).sum(axis=-1, dtype=np.int32)
+    for expert in range(2):
+        got = zemm.matmul(x, packed[expert], src_scales=src_scales, reductions=sums)
+        expected = x * np.repeat(src_scales.astype(float), 32, 1) @ real[expert]
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=0.1)
+        plain = zemm.matmul(
+            x,
+            zemm.pack_int4(values[expert]),
+            weights_dtype="u4",
+            src_scales=src_scales,
+            weights_scales=scales[expert],
+            weights_offsets=offsets[expert],
+            engine=engine,
+        )
+        np.testing.assert_allclose(got, plain, rtol=1e-5, atol=0.05)
+    with pytest.raises(zemm.InvalidArgumentsError, match="weights_offsets is given, but packed weights have"):
+        zemm.matmul(x, packed[0], src_scales=src_scales, weights_offsets=0.5)
+
+
+@pytest.mark.parametrize("offset", [0.5, np.float64(0.5), 1, np.full(48, 0.5, ml_dtypes.bfloat16)])
+def test_one_for_many(engine: zemm.Engine, offset: object) -> None:
+    x, w = np.ones((2, 8), np.float32), np.ones((8, 48), np.uint8)
+    got = zemm.matmul(x, w, weights_scales=2.0, weights_offsets=offset, engine=engine)  # type: ignore[arg-type]
+    assert (got == 8 * (2 + np.asarray(offset, np.float32))).all()
+
+
+def test_wrong_offsets(engine: zemm.Engine) -> None:
+    x, w = np.ones((2, 8), np.float32), np.ones((8, 48), np.uint8)
+    with pytest.raises(zemm.InvalidArgumentsError, match=r"weights_offsets of shape \(3, 48\) does not fit"):
+        zemm.matmul(x, w, weights_offsets=np.ones((3, 48)), engine=engine)
+    with pytest.raises(zemm.InvalidArgumentsError, match="weights_offsets has type f8_e4m3, not"):
+        zemm.matmul(x, w, weights_offsets=np.ones(48, ml_dtypes.float8_e4m3fn), engine=engine)

@@ -185,6 +185,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
             **WEIGHTS,
         },
     ),
+    "PackedInt4": lambda _: (zemm.PackedInt4, {"packed": U8, "data_type": "s4"}),
     "pack_int4": lambda _: (zemm.pack_int4, {"values": [1, 2]}),
     "quantize_activations": lambda h: (
         zemm.quantize_activations,
@@ -263,8 +264,9 @@ def public_callables() -> dict[str, Callable[..., Any]]:
             found[name] = value
         elif inspect.isclass(value) and not issubclass(value, (Exception, tuple)):
             found[name] = value
+            inherited = dir(np.ndarray) if issubclass(value, np.ndarray) else ()
             for part, method in inspect.getmembers(value, inspect.isroutine):
-                if not part.startswith("_"):
+                if not part.startswith("_") and part not in inherited:
                     found[method.__qualname__] = method
     return {
         name: call

@@ -4,7 +4,10 @@ whatever the caller does to the arrays that the layer was made of, or are refuse
 
 import copy
 import json
+import os
 import pickle
+import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -318,3 +321,45 @@ def test_foreign_files(tmp_path: Path) -> None:
         zemm.load_layers(tmp_path / "foreign")
     zemm.save_layers(tmp_path / "none", {})
     assert zemm.load_layers(tmp_path / "none") == {}
+
+
+def test_permissions_of_files(tmp_path: Path) -> None:
+    """Those of any new file, or of the one that is replaced."""
+    pytest.importorskip("safetensors")
+    layer = zemm.Linear.from_float(np.ones((K, N), np.float32), group=GROUP)
+    for mask in (0o022, 0o077, 0o002):
+        before = os.umask(mask)
+        try:
+            zemm.save_layers(tmp_path / f"{mask}", {"a": layer})
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE((tmp_path / f"{mask}").stat().st_mode) == 0o666 & ~mask
+    (tmp_path / "18").chmod(0o640)
+    layer.save(tmp_path / "18")
+    assert stat.S_IMODE((tmp_path / "18").stat().st_mode) == 0o640
+    assert len(list(tmp_path.iterdir())) == 3, "nothing else is left there"
+
+
+def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the file that the caller gave."""
+    numpy_files = pytest.importorskip("safetensors.numpy")
+    layer = zemm.Linear.from_float(np.ones((K, N), np.float32), group=GROUP)
+    for path, kind in (
+        (tmp_path / "none" / "file", FileNotFoundError),
+        (tmp_path, IsADirectoryError),
+        (Path("/proc/file"), OSError),
+    ):
+        for write_to in (layer.save, lambda path: zemm.save_layers(path, {"a": layer})):
+            with pytest.raises(kind, match=re.escape(f"'{path}'")) as error:
+                write_to(path)
+            assert ".zemm" not in str(error.value)
+
+    def fail(arrays: Any, path: str) -> None:
+        from safetensors import SafetensorError
+
+        raise SafetensorError(f'No space left on device at path "{path}"')
+
+    monkeypatch.setattr(numpy_files, "save_file", fail)
+    with pytest.raises(OSError, match=rf"'{tmp_path}/file' cannot be written: No space .*{tmp_path}/file"):
+        layer.save(tmp_path / "file")
+    assert not list(tmp_path.iterdir())

@@ -22,7 +22,7 @@ from zemm._functions.warm import Warmed, warm
 from zemm._library import check, library
 from zemm._library.library import ARG, RUNTIME_DIM, version
 from zemm.attributes import Attr, PostOps
-from zemm.dtypes import dtype_name, numpy_dtype, pack_int4, unpack_int4
+from zemm.dtypes import PackedInt4, dtype_name, numpy_dtype, pack_int4, unpack_int4
 from zemm.engine import Engine, Stream
 from zemm.errors import (
     DeviceError,
@@ -118,6 +118,7 @@ __all__ = [
     "Module",
     "NoDeviceError",
     "OutOfMemoryError",
+    "PackedInt4",
     "PackedWeights",
     "PostOps",
     "Primitive",

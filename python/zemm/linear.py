@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array, check_out, host_of, overlap
 from zemm._arrays.operands import owned
+from zemm._arrays.scales import floating
+from zemm._arrays.weight_codes import rule_of
 from zemm._layers.array_files import about_file, read_arrays, write_arrays
 from zemm._layers.call import check_sizes
 from zemm._layers.calls import LinearCalls, Plan
+from zemm._layers.pack_floats import pack_floats
 from zemm._layers.state import damaged, from_file, pack_state, unpack_state
 from zemm._library import check
-from zemm.dtypes import as_float32, dtype_name, type_of
-from zemm.engine import Engine, Stream, check_stream
+from zemm.dtypes import as_float32, dtype_name, own_dtype, type_of
+from zemm.engine import Engine, Stream, check_stream, default_engine
 from zemm.errors import InvalidArgumentsError, NoDeviceError
 from zemm.packed_weights import PARAMETERS, PackedWeights, pack
-from zemm.quantization import quantize_weights
 from zemm.words import Activation, DataType, DType, FpmathMode, PackedFor, ScaleDType
 
 Shape = tuple[int, ...]
@@ -85,18 +87,18 @@ class Linear:
         array = as_array(w, "w")
         if check.flag(transposed, "transposed") and array.ndim > 1:
             array = array.swapaxes(-1, -2)
-        quantized = quantize_weights(array, bits, group, scale_dtype, symmetric=symmetric)
-        types: tuple[DataType, DataType] = ("u4", "s4") if bits == 4 else ("u8", "s8")
-        return cls.from_quantized(
-            *quantized,
-            weights_dtype=types[symmetric],
-            bias=bias,
-            activation=activation,
-            activation_group=activation_group,
-            dst_dtype=dst_dtype,
+        array = floating(array, "w")
+        rule = rule_of(array, bits, group, scale_dtype, symmetric)
+        dst_dtype = _check_call(activation, activation_group, dst_dtype)
+        weights = pack_floats(
+            array,
+            rule,
+            default_engine() if engine is None else check.instance(engine, Engine, "engine"),
+            src_dtype=multiplied_type(activation),
+            src_group=activation_group,
             fpmath=fpmath,
-            engine=engine,
         )
+        return cls._with_bias(weights, bias, activation, activation_group, dst_dtype, fpmath)
 
     @classmethod
     def from_quantized(
@@ -142,10 +144,8 @@ class Linear:
         ValueError: shapes or types do not fit. NotImplementedError: no implementation takes the
         combination.
         """
-        check.choice(activation, Activation, "activation")
-        dst_dtype = dtype_name(dst_dtype, "dst_dtype") if dst_dtype is not None else None
-        if dst_dtype not in (None, *_FLOATS):
-            raise InvalidArgumentsError(f"dst_dtype {dst_dtype} is none of {', '.join(_FLOATS)}")
+        dst_dtype = _check_call(activation, activation_group, dst_dtype)
+        weights_dtype = own_dtype(values, weights_dtype)
         array = as_array(values, "values")
         stored = (
             dtype_name(weights_dtype, "weights_dtype")
@@ -155,11 +155,6 @@ class Linear:
         if activation in _QUANTISED and stored not in _INTEGERS:
             raise InvalidArgumentsError(
                 f"activation {activation!r} needs integer weights, these are {stored}: quantise them"
-            )
-        if activation not in _QUANTISED and activation_group is not None:
-            raise InvalidArgumentsError(
-                f"activation_group {check.shown(activation_group)} is for activations 'int8' and 'int7', not"
-                f" {activation!r}"
             )
         weights = pack(
             array,
@@ -173,6 +168,19 @@ class Linear:
             fpmath=fpmath,
             engine=engine,
         )
+        return cls._with_bias(weights, bias, activation, activation_group, dst_dtype, fpmath)
+
+    @classmethod
+    def _with_bias(
+        cls,
+        weights: PackedWeights,
+        bias: Any,
+        activation: Activation,
+        activation_group: int | None,
+        dst_dtype: DataType | None,
+        fpmath: FpmathMode | None,
+    ) -> "Linear":
+        """The layer of weights and of a bias that is not checked yet."""
         group = int(activation_group or weights.k_group)
         own_bias = _bias(bias, weights.dims) if bias is not None else None
         return cls._of(weights, own_bias, activation, group, dst_dtype, fpmath)
@@ -419,6 +427,22 @@ class Linear:
             f" -> {self.dst_dtype or 'type of x'}, {self.weights.md._layout()},"
             f" {self.weights.nbytes} bytes on {self.engine!r}>"
         )
+
+
+def _check_call(
+    activation: Activation, activation_group: int | None, dst_dtype: DType | None
+) -> DataType | None:
+    """Check how a layer is called, and return the name of dst_dtype."""
+    check.choice(activation, Activation, "activation")
+    name = dtype_name(dst_dtype, "dst_dtype") if dst_dtype is not None else None
+    if name not in (None, *_FLOATS):
+        raise InvalidArgumentsError(f"dst_dtype {name} is none of {', '.join(_FLOATS)}")
+    if activation not in _QUANTISED and activation_group is not None:
+        raise InvalidArgumentsError(
+            f"activation_group {check.shown(activation_group)} is for activations 'int8' and 'int7', not"
+            f" {activation!r}"
+        )
+    return name
 
 
 def _bias(bias: Any, dims: Shape) -> NDArray[Any]:

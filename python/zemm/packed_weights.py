@@ -27,7 +27,7 @@ from zemm._library import check
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.lists import TYPES
 from zemm.attributes import Attr
-from zemm.dtypes import FOUR_BIT
+from zemm.dtypes import FOUR_BIT, own_dtype
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -216,7 +216,7 @@ def pack(
 
     weights: [K, N] or [E, K, N] (E matrices), of any type that zemm.matmul() takes.
     weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two values each, low nibble
-    first: [.., K, N / 2], or with transposed [.., N, K / 2].
+    first: [.., K, N / 2], or with transposed [.., N, K / 2]. Those of zemm.quantize_weights() know it.
 
     scales, zero_points: of the weights; a number, [N] or [.., G, N] for G groups of K / G elements.
     offsets: likewise, in place of zero points; weights are then scales * values + offsets.
@@ -235,6 +235,7 @@ def pack(
     combination.
     """
     check.choice(src_dtype, PackedFor, "src_dtype")
+    weights_dtype = own_dtype(weights, weights_dtype)
     check.flag(transposed, "transposed")
     array, data_type, axis = _stored(operand(weights, "weights"), weights_dtype, transposed)
     packed = PackedWeights.__new__(PackedWeights)

@@ -51,6 +51,9 @@ class Host(Protocol):
     def bytes_of(self, x: Any) -> NDArray[np.uint8]:
         """The bytes of a plain tensor, without a copy."""
 
+    def of_array(self, array: NDArray[Any]) -> Any:
+        """A tensor of an array's bytes, without a copy if the array is dense."""
+
 
 class _Numpy:
     def check(self, x: Any, name: str) -> Any:
@@ -92,6 +95,9 @@ class _Numpy:
     def bytes_of(self, x: Any) -> NDArray[np.uint8]:
         array: NDArray[Any] = x
         return array.reshape(-1).view(np.uint8)
+
+    def of_array(self, array: NDArray[Any]) -> Any:
+        return array
 
 
 _NUMPY = _Numpy()

@@ -108,6 +108,9 @@ class _Torch:
             return np.empty(0, np.uint8)
         return np.asarray(x.view(-1).view(torch.uint8).numpy())
 
+    def of_array(self, array: NDArray[Any]) -> torch.Tensor:
+        return sharing(array)
+
 
 HOST = _Torch()
 
@@ -119,7 +122,12 @@ def dtype_of(name: DataType) -> torch.dtype:
 
 def from_array(array: NDArray[Any]) -> torch.Tensor:
     """A tensor with a copy of an array, also of the types of ml_dtypes that torch has."""
+    return sharing(np.array(array, order="C"))
+
+
+def sharing(array: NDArray[Any]) -> torch.Tensor:
+    """The same with the bytes of the array if it is dense and row-major."""
     names = {numpy_dtype(name): dtype for name, dtype in _DTYPES.items()}
-    plain = np.array(array, order="C", ndmin=1)
+    plain = np.ascontiguousarray(array)
     tensor = torch.from_numpy(plain.reshape(-1).view(np.uint8)).view(names[plain.dtype])
     return tensor.reshape(array.shape)

@@ -29,13 +29,14 @@ from zemm._functions.post_op_entries import append_entry
 from zemm._library import check
 from zemm._library.library import ARG
 from zemm.attributes import Attr, PostOps
-from zemm.dtypes import FOUR_BIT, as_float32, dtype_name, numpy_dtype, type_of
+from zemm.dtypes import FOUR_BIT, as_float32, dtype_name, numpy_dtype, own_dtype, type_of
 from zemm.engine import Engine, Stream, check_stream, default_engine, stream_of
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import PackedWeights
 from zemm.primitive import MatmulPrimitiveDesc, Primitive
+from zemm.quantization import QuantizedWeights
 from zemm.words import DataType, DType, FpmathMode, PostOp
 
 Shape = tuple[int, ...]
@@ -45,7 +46,7 @@ _INSTEAD_OF_0 = 2  # a number of elements that 4-bit types can have, too
 
 def matmul(
     src: ArrayLike,
-    weights: ArrayLike | PackedWeights,
+    weights: ArrayLike | QuantizedWeights | PackedWeights,
     bias: ArrayLike | None = None,
     *,
     dst_dtype: DType | None = None,
@@ -80,10 +81,13 @@ def matmul(
 
     weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two 4-bit values each, low
     nibble first. Their shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays
-    of ml_dtypes.int4, uint4 and float4_e2m1fn need no weights_dtype; matmul() packs them.
+    of ml_dtypes.int4, uint4 and float4_e2m1fn need no weights_dtype; matmul() packs them. Those of
+    zemm.quantize_weights() know their type.
 
-    weights may also be the result of zemm.pack(), which has scales, zero points or offsets, and engine:
-    the arguments weights_dtype, weights_scales, weights_zero_points and weights_offsets are not given then.
+    weights may also be the result of zemm.quantize_weights(), which has scales and zero points, as in
+    zemm.matmul(x, zemm.quantize_weights(w, bits=4)), or that of zemm.pack(), which has scales, zero
+    points or offsets, and engine: the arguments weights_dtype, weights_scales, weights_zero_points and
+    weights_offsets are not given then.
 
     bias: an array that broadcasts to dst.
 
@@ -141,6 +145,14 @@ def matmul(
     implementation takes the combination. RuntimeError: there is no device, or it failed.
     """
     packed = weights if isinstance(weights, PackedWeights) else None
+    if isinstance(weights, QuantizedWeights):
+        if weights_scales is not None or weights_zero_points is not None:
+            raise InvalidArgumentsError(
+                "weights_scales or weights_zero_points are given, but quantised weights have their own:"
+                " leave them out"
+            )
+        weights, weights_scales, weights_zero_points = weights
+    weights_dtype = own_dtype(weights, weights_dtype)
     a = operand(src, "src")
     b = np.empty(0) if isinstance(weights, PackedWeights) else operand(weights, "weights")
     dims = b.shape if packed is None else packed.dims

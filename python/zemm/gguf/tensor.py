@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm._arrays.host_tensors import Host, as_array, host_of
 from zemm._functions.matmul import matmul
 from zemm.dtypes import FLOATING, FOUR_BIT, pack_int4, type_of, unpack_int4
 from zemm.errors import InvalidArgumentsError
@@ -82,14 +83,14 @@ class Tensor:
     @property
     def scales(self) -> NDArray[np.float32] | None:
         """[.., K / group, N]; exact. None for floating-point types."""
-        return None if self._parts is None else _transposed(self._parts.scales)
+        return None if self._parts is None else _transposed(_as_f32(self._parts.scales))
 
     @property
     def minimums(self) -> NDArray[np.float32] | None:
         """[.., K / group, N]; exact. None unless the type has minimums."""
         if self._parts is None or self._parts.minimums is None:
             return None
-        return _transposed(self._parts.minimums)
+        return _transposed(_as_f32(self._parts.minimums))
 
     def dequantize(self) -> NDArray[np.float32]:
         """The weights as float32 [.., K, N], with the bits of gguf.quants.dequantize()."""
@@ -113,9 +114,10 @@ class Tensor:
         src_scales: ArrayLike | None = None,
         reductions: ArrayLike | None = None,
         **options: Any,
-    ) -> NDArray[Any]:
+    ) -> Any:
         """x @ w, by zemm.matmul(), which describes `options` (bias, dst_dtype, post_ops, fpmath,
-        engine and out). dst is float32 unless dst_dtype or out say otherwise.
+        engine and out). dst is float32 unless dst_dtype or out say otherwise. It is a tensor of torch if x
+        is one.
 
         x: [.., M, K], one of
         - floating-point activations
@@ -130,6 +132,8 @@ class Tensor:
 
         ValueError: shapes or types do not fit, or zemm does not read the tensor's type.
         """
+        if not isinstance(x, (Q8_1, np.ndarray)) and (host := host_of(x)) is not host_of(None):
+            return self._matmul_of_tensor(host, x, src_scales, reductions, options)
         group, sums = self._format.group, None
         if isinstance(x, Q8_1):
             if src_scales is not None or reductions is not None:
@@ -154,6 +158,26 @@ class Tensor:
             **options,
         )
 
+    def _matmul_of_tensor(
+        self, host: Host, x: Any, src_scales: Any, reductions: Any, options: dict[str, Any]
+    ) -> Any:
+        """matmul() of a tensor of torch, on arrays of the same bytes."""
+        out = options.pop("out", None)
+        if out is not None:
+            host.check_writable(out)
+            options["out"] = as_array(out, "out")
+        y = self.matmul(
+            as_array(x, "x"),
+            src_scales=None if src_scales is None else as_array(src_scales, "src_scales"),
+            reductions=None if reductions is None else as_array(reductions, "reductions"),
+            **options,
+        )
+        if out is None:
+            return host.of_array(y)
+        if not host.is_plain(out):  # y is a copy
+            host.copy(out, host.of_array(y))
+        return out
+
     def linear(self, bias: ArrayLike | None = None, **options: Any) -> Linear:
         """A layer y = x @ w + bias, with weights that are packed once.
 
@@ -177,6 +201,18 @@ class Tensor:
             **options,
         )
 
+    def take(self, columns: ArrayLike) -> "Tensor":
+        """The tensor with these columns of N, in this order, whose blocks are copied as they are.
+
+        ValueError: the tensor has no two dimensions, or zemm does not read its type. IndexError: there is no
+        such column.
+        """
+        if len(self._dims) != 2:
+            raise InvalidArgumentsError(f"tensor {self.name!r} has shape {self.shape}, not [K, N]")
+        taken = np.ascontiguousarray(self._blocks[np.asarray(columns)])
+        dims = (self._dims[0], len(taken))
+        return Tensor(self.name, self.type, dims, taken.reshape(-1).view(np.uint8))
+
     def _check_activations(self, x: NDArray[Any], options: dict[str, Any]) -> None:
         data_type = type_of(x, "x")
         if data_type not in (*FLOATING, "s8"):
@@ -191,6 +227,10 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"<zemm.gguf.Tensor {self.name!r} {self.type} {self.shape}>"
+
+
+def _as_f32(values: NDArray[Any]) -> NDArray[np.float32]:
+    return values.astype(np.float32, copy=False)
 
 
 def _transposed(rows: NDArray[Any]) -> NDArray[Any]:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator torch.ops.zemm.linear, which torch.compile and torch.export keep as one node.
+"""The operators torch.ops.zemm.linear and torch.ops.zemm.embedding, which torch.compile and torch.export
+keep as one node.
 
-Its result depends on its arguments alone: it takes the layer as tensors of bytes (zemm.torch._parts),
+Their results depend on their arguments alone: they take the layer as tensors of bytes (zemm.torch._parts),
 and nothing of the process. So a program that was exported and saved is right in every process.
 """
 
@@ -12,14 +13,20 @@ import torch
 from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
 from zemm.errors import InvalidArgumentsError
 from zemm.torch._layers import find
+from zemm.torch._rows import read_rows
 
 TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
-_NAME = "zemm::linear"
+_INDICES = (torch.int64, torch.int32)
+_NAME, _NAME_OF_EMBEDDING = "zemm::linear", "zemm::embedding"
 _CPU = torch._C.DispatchKey.CPU
 
 _library = torch.library.Library("zemm", "FRAGMENT")
 _library.define(
     "linear(Tensor x, Tensor[] layer, int in_features, SymInt out_features, ScalarType? dtype) -> Tensor",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+_library.define(
+    "embedding(Tensor ids, Tensor[] layer, SymInt embedding_dim, ScalarType dtype) -> Tensor",
     tags=(torch.Tag.pt2_compliant_tag,),
 )
 
@@ -83,11 +90,33 @@ def _batched(info: Any, in_dims: Any, x: torch.Tensor, layer: Any, *args: Any) -
     return torch.ops.zemm.linear.default(x.movedim(in_dims[0], 0), layer, *args), 0
 
 
+def _look_up(ids: torch.Tensor, layer: list[torch.Tensor], dim: int, dtype: torch.dtype) -> torch.Tensor:
+    if ids.dtype not in _INDICES:
+        raise InvalidArgumentsError(f"ids have type {ids.dtype}, not one of {', '.join(map(str, _INDICES))}")
+    if not ids.is_cpu:
+        raise InvalidArgumentsError(f"ids are on the device {ids.device}: call ids.cpu() first")
+    return read_rows(layer, ids, dtype)
+
+
+def _fake_look_up(ids: torch.Tensor, layer: list[torch.Tensor], dim: int, dtype: torch.dtype) -> torch.Tensor:
+    return ids.new_empty((*ids.shape, dim), dtype=dtype)
+
+
+def _batched_look_up(
+    info: Any, in_dims: Any, ids: torch.Tensor, layer: Any, *args: Any
+) -> tuple[torch.Tensor, int]:
+    """torch.func.vmap: one more leading dimension."""
+    return torch.ops.zemm.embedding.default(ids.movedim(in_dims[0], 0), layer, *args), 0
+
+
 # All devices and layouts come here: what zemm does not take is refused with a sentence.
 _library.impl("linear", _run, "CompositeExplicitAutograd")
 _library.impl("linear", _refuse_gradients, "Autograd", with_keyset=True)
 torch.library.register_fake(_NAME, _fake, lib=_library)
 torch.library.register_vmap(_NAME, _batched, lib=_library)
+_library.impl("embedding", _look_up, "CompositeExplicitAutograd")
+torch.library.register_fake(_NAME_OF_EMBEDDING, _fake_look_up, lib=_library)
+torch.library.register_vmap(_NAME_OF_EMBEDDING, _batched_look_up, lib=_library)
 
 
 _MODES = [torch._C._dispatch_tls_local_include_set()]
@@ -116,4 +145,12 @@ def linear(
 ) -> torch.Tensor:
     """y = layer(x), [.., out_features]. layer: its parts (zemm.torch._parts). dtype: of y; None: x's."""
     y: torch.Tensor = torch.ops.zemm.linear.default(x, layer, in_features, out_features, dtype)
+    return y
+
+
+def embedding(
+    ids: torch.Tensor, layer: list[torch.Tensor], embedding_dim: int, dtype: torch.dtype
+) -> torch.Tensor:
+    """Rows of an embedding whose transpose the layer has as weights, [.., embedding_dim]."""
+    y: torch.Tensor = torch.ops.zemm.embedding.default(ids, layer, embedding_dim, dtype)
     return y

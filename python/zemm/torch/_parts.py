@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.operands import describe, in_place, tensor
 from zemm._arrays.reorder import reorder
-from zemm._library import check, layouts
+from zemm._library import check
 from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, type_of
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
@@ -164,7 +164,7 @@ def _memory(md: MemoryDesc, engine: Engine, part: torch.Tensor) -> Memory:
 
 def _tag_of(md: MemoryDesc) -> str | None:
     """The tag of the layout. None: it has gaps, which no tag says."""
-    tag = layouts.tag(md.padded_dims, md.strides, md.inner_blks, md.inner_idxs)
+    tag = md._tag()
     return tag if md._has_tag(tag) else None
 
 

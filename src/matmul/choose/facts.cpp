@@ -204,11 +204,17 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.range_unit = f.segment < f.run().k() || f.scales_along_k
                        ? f.segment
                        : std::min<zemm_dim_t>(row.tile_k, f.shortest_range);
+    const zemm_data_type_t src = f.run().src.data_type, wei = f.run().wei.data_type;
+    const bool has_tiles_of_bf16 =
+        f.family.has_tiles() && row.multiplies == operands::half && !f.family.half_is_f16;
+    f.splits_src = has_tiles_of_bf16 && src == zemm_f16;
+    f.splits_wei = has_tiles_of_bf16 && wei == zemm_f16;
     if (!f.family.is_xe())
         return f;
-    f.narrows_f32 = row.multiplies == operands::half && f.run().src.data_type == zemm_f32;
+    f.narrows_f32 = row.multiplies == operands::half && src == zemm_f32;
     f.step = step_of(f);
     f.products = products_of_one(f);
+    f.splits_src = f.products > 1;
     f.panel_k = panel_of(f);
     f.panels = panels_of(f);
     f.registers = registers_of(f);

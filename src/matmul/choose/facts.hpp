@@ -102,6 +102,8 @@ struct facts : problem_facts {
     // CPU rows: a few likely rows of dst, and plain weights that lie along N. Only then may a work-item
     // compute several neighbouring tiles (FLAG_ABREAST).
     bool may_be_abreast = false;
+    // A value is multiplied as two bf16: f32 on GPUs, f16 by tiles of bf16. splits_wei: the latter only.
+    bool splits_src = false, splits_wei = false;
     // Ranges and slices of K are multiples of this: a segment, or a panel if all of K is one
     // segment, but a higher panel does not make ranges longer than shortest_range.
     static constexpr zemm_dim_t shortest_range = 512; // elements of K: fewer are not worth a second launch
@@ -131,7 +133,6 @@ struct facts : problem_facts {
     // Whether weights become another type before they are multiplied. It is that of src.
     bool converts_weights() const;
     bool gathers_weights() const { return family.is_xe() && wei_reading == reading::elements; }
-    bool splits_f32() const { return products > 1; }
     // Products of pairs of bytes have 16 bits, which hold those of 7 bits of src.
     // CPU rows that widen bytes, by plain weights along K: a few rows of dst wait for the panel.
     bool waits_for_panel() const;

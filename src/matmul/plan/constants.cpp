@@ -64,6 +64,7 @@ uint32_t common_flags(const facts &f, const arithmetic &a) {
     set(a.has_quad_tail, FLAG_QUAD_TAIL);
     set(f.is_without_panel, FLAG_ALONG_K);
     set(f.uses_reduced_range(), FLAG_REDUCED_RANGE);
+    set(f.splits_src, FLAG_SPLIT);
     return flags;
 }
 

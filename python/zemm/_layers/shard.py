@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cuts the plain arrays of a layer into equal parts, one for each of several processes."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zemm._layers.state import State
+from zemm.dtypes import FOUR_BIT, pack_int4
+from zemm.errors import InvalidArgumentsError
+
+Along = Literal["N", "K"]
+
+
+def check_parts(
+    dims: tuple[int, ...],
+    shapes: Mapping[str, tuple[int, ...]],
+    activation_group: int | None,
+    along: Along,
+    size: int,
+) -> None:
+    """ValueError: weights [K, N] have no `size` equal parts, or a part would begin inside of a group.
+
+    shapes: of scales, zero points and offsets. activation_group: of activations that are quantised.
+    """
+    what, length = ("columns", dims[1]) if along == "N" else ("rows", dims[0])
+    if length % size:
+        raise InvalidArgumentsError(f"the weights {dims} have {length} {what}, which {size} does not divide")
+    if along == "N":
+        return
+    groups = {
+        f"the group of {name}": dims[0] // shape[0] for name, shape in shapes.items() if _has_groups(shape)
+    }
+    if activation_group is not None:
+        groups["activation_group"] = activation_group
+    for name, group in groups.items():
+        if length // size % group:
+            raise InvalidArgumentsError(
+                f"{name}, {group}, does not divide the {length // size} rows of a part: make the layer with a"
+                " smaller group, or cut it along N"
+            )
+
+
+def part_of(state: State, along: Along, rank: int, size: int) -> State:
+    """The part `rank` of a layer without experts that check_parts() takes. state: as pack_state() makes
+    it, without a prefix.
+
+    along: "N": columns. "K": rows, without the bias; the part's result is f32, as it is added to others.
+    """
+    config = json.loads(state["config"].tobytes())
+    dims = k, n = config["dims"]
+    at = slice(*((k if along == "K" else n) * i // size for i in (rank, rank + 1)))
+    part = {"values": _cut_values(state["values"], config["weights_dtype"], dims, along, at)}
+    for name, array in state.items():
+        if name not in ("values", "config", "bias"):
+            part[name] = _cut_parameter(array, along, at, k)
+    if along == "N" and "bias" in state:
+        part["bias"] = state["bias"][at]
+    if along == "K":
+        config["dst_dtype"] = "f32"
+    config["dims"] = (at.stop - at.start, n) if along == "K" else (k, at.stop - at.start)
+    config["types"] = {name: config["types"][name] for name in part}
+    config["shapes"] = {name: array.shape for name, array in part.items()}
+    part["config"] = np.frombuffer(json.dumps(config).encode(), np.uint8)
+    return part
+
+
+def _has_groups(shape: tuple[int, ...]) -> bool:
+    """Whether parameters, a number, [N] or [G, N], have several groups along K."""
+    return len(shape) == 2 and shape[0] > 1
+
+
+def _cut_parameter(array: NDArray[Any], along: Along, at: slice, k: int) -> NDArray[Any]:
+    """Scales, zero points or offsets. A number serves each part, and one group the rows of each."""
+    if along == "N":
+        return array[..., at] if array.shape[-1:] not in ((), (1,)) else array
+    if not _has_groups(array.shape):
+        return array
+    group = k // len(array)
+    return array[at.start // group : at.stop // group]
+
+
+def _cut_values(
+    values: NDArray[Any], data_type: str, dims: tuple[int, int], along: Along, at: slice
+) -> NDArray[Any]:
+    """Bytes with two values along N, or along K where N is odd, become such bytes again."""
+    if data_type not in FOUR_BIT:
+        return values[at] if along == "K" else values[:, at]
+    along_k = 2 * values.shape[0] == dims[0]
+    packed = values.T if along_k else values
+    codes = np.stack([packed & 0xF, packed >> 4], -1).reshape(len(packed), -1)
+    codes = codes.T if along_k else codes
+    codes = codes[at] if along == "K" else codes[:, at]
+    if codes.shape[1] % 2 == 0:
+        return pack_int4(codes)
+    if codes.shape[0] % 2 == 0:
+        return pack_int4(codes.T).T
+    raise InvalidArgumentsError(
+        f"a part of {codes.shape[0]} rows and {codes.shape[1]} columns of {data_type} ends inside a byte: cut"
+        " the weights into fewer parts"
+    )
