@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from readme import blocks
 from support_gguf import FLOATS, FORMATS, QUANTISED, float_rows, usual_blocks, write
 from support_process import captured
-from zemm.gguf.sums import group_sums
 
 K, N, M = 512, 24, 3
 RNG = np.random.default_rng(5)
@@ -292,16 +291,6 @@ def test_values_serve_zemm_matmul(file: zemm.gguf.File) -> None:
     w = file["Q4_0"]
     y = zemm.matmul(X, w.values, weights_dtype=w.data_type, weights_scales=w.scales)
     np.testing.assert_array_equal(y, w.matmul(X))
-
-
-def test_sums_of_one_scale() -> None:
-    x = RNG.integers(-127, 128, (M, K), np.int8)
-    sums = x.reshape(M, -1, 16).sum(axis=-1, dtype=np.int64)
-    np.testing.assert_array_equal(group_sums(x, 16, 0.5), sums * 0.5)
-    np.testing.assert_array_equal(group_sums(x, 16), sums)
-    np.testing.assert_array_equal(
-        group_sums(X, 16), X.astype(float).reshape(M, -1, 16).sum(-1).astype(np.float32)
-    )
 
 
 def test_refusals(file: zemm.gguf.File) -> None:
