@@ -13,8 +13,8 @@ from pathlib import Path
 from cffi import FFI
 
 HEADERS = ("zemm/zemm_format_tags.h", "zemm/zemm_types.h", "zemm/zemm.h", "zemm/zemm_ze.h")
-# A layer's call as one call of the extension: gives memories their addresses, executes primitives in order
-# and waits. Stops at the first call that fails, and returns its status.
+# A layer's call as one call of the extension: gives memories their addresses and experts their rows, executes
+# primitives in order and waits. Stops at the first call that fails, and returns its status.
 CALLS = """
 typedef struct {
     zemm_primitive_t primitive;
@@ -22,19 +22,49 @@ typedef struct {
     const zemm_exec_arg_t *args;
 } layer_execution;
 
-static zemm_status_t layer_run(zemm_stream_t stream, int nmemories, const zemm_memory_t *memories,
-                               const uintptr_t *addresses, int nexecutions,
-                               const layer_execution *executions, int wait)"""
+/* A buffer of a memory, which gets the address of one of a call's tensors plus some bytes. */
+typedef struct {
+    zemm_memory_t memory;
+    int index;
+    int tensor; /* 0: src, 1: dst, 2: scratch, 3: ends */
+    size_t offset;
+} layer_place;
+
+/* ends: for the rows of each expert, the number of its rows and of those before. */
+typedef struct {
+    int nplaces;
+    const layer_place *places;
+    int nexecutions;
+    const layer_execution *executions;
+    int nexperts;
+    int32_t *ends;
+} layer_call;
+
+/* Returns -1, and has done nothing, if the sizes are not those of `rows` rows. */
+static int layer_run(const layer_call *call, zemm_stream_t stream, void *src, void *dst, void *scratch,
+                     const int64_t *sizes, int64_t rows, int wait)"""
 SOURCE = (
     "#include <zemm/zemm_ze.h>\n"
     + CALLS
     + """ {
+    int64_t end = 0;
+    for (int i = 0; i < call->nexperts; ++i) {
+        if (sizes[i] < 0 || sizes[i] > rows - end)
+            return -1;
+        call->ends[i] = (int32_t)(end += sizes[i]);
+    }
+    if (call->nexperts && (end != rows || rows > INT32_MAX))
+        return -1;
+    char *const tensors[] = {src, dst, scratch, (char *)call->ends};
     zemm_status_t status = zemm_success;
-    for (int i = 0; i < nmemories && status == zemm_success; ++i)
-        status = zemm_memory_set_data_handle(memories[i], (void *)addresses[i]);
-    for (int i = 0; i < nexecutions && status == zemm_success; ++i)
-        status = zemm_primitive_execute(executions[i].primitive, stream, executions[i].nargs,
-                                        executions[i].args);
+    for (int i = 0; i < call->nplaces && status == zemm_success; ++i) {
+        const layer_place *place = &call->places[i];
+        status = zemm_memory_set_data_handle_v2(place->memory, tensors[place->tensor] + place->offset,
+                                                place->index);
+    }
+    for (int i = 0; i < call->nexecutions && status == zemm_success; ++i)
+        status = zemm_primitive_execute(call->executions[i].primitive, stream, call->executions[i].nargs,
+                                        call->executions[i].args);
     return wait && status == zemm_success ? zemm_stream_wait(stream) : status;
 }
 """

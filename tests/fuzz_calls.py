@@ -170,7 +170,7 @@ class Calls:
         mask, dtype = self.script.one_of((0, 1, 2, 3, 4, 8, -1)), self.script.one_of(TYPES)
         ndims = self.script.one_of((0, 2, 2, 3, -1))
         groups = self.dims(2) if self.script.number(3) else ffi.new("int64_t[12]", [16, 1])
-        match self.script.number(7):
+        match self.script.number(8):
             case 0:
                 self.call("primitive_attr_set_scales", attr, argument, mask, ndims, groups, dtype)
             case 1:
@@ -186,6 +186,8 @@ class Calls:
                 )
             case 5:
                 self.call("primitive_attr_set_post_ops", attr, self.some("post_ops"))
+            case 6:
+                self.call("primitive_attr_set_offsets", attr, argument, mask, ndims, groups, dtype)
             case _:
                 self.create("primitive_attr", "primitive_attr_clone", attr)
 

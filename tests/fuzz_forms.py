@@ -280,7 +280,7 @@ class Forms:
     def quantisation(
         self, kind: str, grouping: str, ndims: int, dt: tuple[str, str, str]
     ) -> tuple[list[str], int, int]:
-        """Scales, zero points and reductions."""
+        """Scales, zero points, offsets and reductions."""
         rng = self.rng
         base = rng.choice((16, 32, 32, 64, 64, 128, 128, 192, 256, 4, 20, 36, 7))
         groups = [1]
@@ -296,16 +296,19 @@ class Forms:
         per_column = column | 1 if by_rows and self.maybe(0.8) else column
         per_group = every_wei if self.maybe(0.8) else column | 1 << (wei_ndims - 2)
         scales, points, sums = [], [], ""
+        has_offsets = kind != "float" and self.maybe(0.2)  # in the place of zero points of weights
         scale, long_scale = rng.choice(FLOATS), rng.choice(SCALE_TYPES)
         if kind == "integer" and self.maybe(0.5):  # as models have them
             along_k, by_groups = f":1x{group()}", f"{per_column}:{scale}"
             weights = rng.choice((by_groups, by_groups, f"{every_wei}:{long_scale}:{groups[-1]}x1"))
             src = rng.choice((f"{every}:{scale}{along_k}", f"{every}:{scale}{along_k}", f"{row}:{scale}"))
             found = [f"--attr-scales=src:{src}+wei:{weights}"]
-            zp = rng.choice((*INT8, dt[1]))
+            zp, knob = rng.choice((*INT8, dt[1])), "zero-points"
+            if has_offsets:
+                zp, knob = rng.choice(FLOATS), "offsets"
             if self.maybe(0.8):
                 points = [f"{per_column}:{zp}", f"{per_column}:{zp}", f"{every_wei}:{zp}:{groups[-1]}x1"]
-                found.append(f"--attr-zero-points=wei:{rng.choice(points)}")
+                found.append(f"--attr-{knob}=wei:{rng.choice(points)}")
                 if self.maybe(0.3):
                     found.append(f"--attr-precomputed-reductions=src:{every}:s32{along_k}")
             return found, groups[-1], 1
@@ -328,10 +331,10 @@ class Forms:
                     scales.append(f"wei:{per_group}:{long_scale}:{group()}x1")
         n_group = 0
         if kind != "float":
-            zp = rng.choice(("s32", *INT8, *INT8, *INT4, dt[1], "f32", "f16"))
+            zp = rng.choice(FLOATS if has_offsets else ("s32", *INT8, *INT8, *INT4, dt[1], "f32", "f16"))
             match rng.randrange(8):
                 case 0:
-                    points.append(f"wei:common:2:{rng.choice(('s32', *INT8))}")
+                    points.append(f"wei:common:2:{zp if has_offsets else rng.choice(('s32', *INT8))}")
                 case 1 | 2 | 6:
                     points.append(f"wei:{per_column}:{zp}")
                 case 3 | 4:
@@ -356,7 +359,10 @@ class Forms:
             scales.append(f"dst:{mask}")
         if not grouping and dt[2] in ("s8", "u8", "s32") and self.maybe(0.3):
             points.append("dst:common:1")
+        offsets = [point for point in points if has_offsets and point.startswith("wei:")]
+        points = [point for point in points if point not in offsets]
         found = [f"--attr-scales={'+'.join(scales)}"] * bool(scales)
+        found += [f"--attr-offsets={offset}" for offset in offsets]
         found += [f"--attr-zero-points={'+'.join(points)}"] * bool(points)
         found += [f"--attr-precomputed-reductions={sums}"] * bool(sums)
         return found, math.lcm(*groups), max(n_group, 1)

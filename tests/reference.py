@@ -49,6 +49,8 @@ def k_segments(p: Problem) -> int:
             quant: Quant | None = getattr(p, f"{name}_{what}")
             if quant and quant.mask >> (p.ndims - 2 + axis) & 1:
                 groups.append(quant.groups[axis] if quant.groups else 1)
+    if p.wei_offset and p.wei_offset.mask >> (p.ndims - 2) & 1:
+        groups.append(p.wei_offset.groups[0] if p.wei_offset.groups else 1)
     if p.reduction_group:
         groups.append(p.reduction_group)
     return math.gcd(*groups)
@@ -102,6 +104,9 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
 
 
 def has_float_zero_points(p: Problem) -> bool:
+    """Whether weights have these, or offsets in their place."""
+    if p.wei_offset:
+        return True
     return p.wei_zp is not None and p.wei_zp.dt in NUMPY and p.wei_zp.dt not in RANGES
 
 
@@ -114,6 +119,21 @@ def float_zero_points_product(p: Problem, data: Data, k: slice) -> tuple[Array, 
     if p.src_zp:
         src = src - expand(data.quants["src_zp"], p.src_dims)[..., k]
     return src @ (wei - zw), np.abs(src) @ (np.abs(wei) + np.abs(zw) + (256 if p.integer else 0))
+
+
+def offsets_product(p: Problem, data: Data, all_src: Array, k: slice) -> tuple[Array, Array, Array]:
+    """The scaled sum over a segment of K with offsets of the weights, the size of its terms, and that of its
+    products. A device may multiply weights of the other signedness.
+    """
+    src, wei = all_src[..., k].astype(np.float64), data.wei[..., k, :].astype(np.float64)
+    if p.src_zp:
+        src = src - expand(data.quants["src_zp"], p.src_dims)[..., k]
+    scale = expand(data.quants["wei_scale"], p.wei_dims)[..., k, :] if p.wei_scale else 1.0
+    offset = expand(data.quants["wei_offset"], p.wei_dims)[..., k, :]
+    size = (np.abs(wei) + (256 if p.integer else 0)) * np.abs(scale) + np.abs(offset)
+    factor = expand(data.quants["src_scale"], p.src_dims)[..., k.start : k.start + 1] if p.src_scale else 1.0
+    real, magnitude = wei * scale + offset, np.abs(src) * np.abs(factor)
+    return (src @ real) * factor, magnitude @ size, magnitude @ np.abs(real)
 
 
 def multiplied(p: Problem, values: Array, dt: str) -> Array:
@@ -151,6 +171,7 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
     total = np.zeros(p.dst_dims)
     magnitude = np.zeros(p.dst_dims)
     scaled = bool(p.src_scale or p.wei_scale)
+    weights = np.zeros(p.dst_dims)  # sums of the magnitudes of products with offsets
     exact = np.zeros(p.dst_dims, np.int64)
     unit = 1.0 if p.integer else quantum(all_src) * quantum(all_wei)
     for begin in range(0, p.k, length):
@@ -160,6 +181,12 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
             factor = factor * expand(data.quants["src_scale"], p.src_dims)[..., begin : begin + 1]
         if p.wei_scale:
             factor = factor * expand(data.quants["wei_scale"], p.wei_dims)[..., begin : begin + 1, :]
+        if p.wei_offset:
+            value, size, own = offsets_product(p, data, all_src, k)
+            total += value
+            magnitude += size
+            weights += own
+            continue
         if p.integer and has_float_zero_points(p):
             value, size = float_zero_points_product(p, data, k)
             total += value * factor
@@ -187,15 +214,18 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
     for name in ("src_scale", "wei_scale"):
         if getattr(p, name):
             unit *= quantum(data.quants[name])
-    if has_float_zero_points(p):
+    if p.wei_offset:
+        unit = 0.0
+    elif has_float_zero_points(p):
         unit *= min(1.0, quantum(data.quants["wei_zp"]))
     # Each product or segment is rounded a few times, and each addition once. Each rounding is
     # relative to `magnitude` at most. Nothing is rounded if every intermediate is a multiple of
     # `unit` and less than 2^24 units.
     segments = p.k // (p.scaled_at_once or (min(length, 32) if has_float_zero_points(p) else length))
-    roundings = segments + 4 + (0 if p.integer else p.k + 2)
+    roundings = segments + (8 if p.wei_offset else 4) + (0 if p.integer else p.k + 2)
     with np.errstate(over="ignore"):
-        return total, np.where(magnitude <= unit * 2**24, 0.0, roundings * EPS * magnitude)
+        error = np.where(magnitude <= unit * 2**24, 0.0, roundings * EPS * magnitude)
+    return total, error + weights * (2.0**-8 if p.rounds_to_bf16 else 0.0)
 
 
 Function = Callable[[Array], Array]

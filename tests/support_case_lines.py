@@ -56,6 +56,7 @@ def of_case(case: Case, members: dict[str, int]) -> Problem:
             settings[f"{name}_tag"] = tag
         elif list(order) != sorted(order):
             settings[f"{name}_order"] = order
+    settings["wei_offset"] = quant(attributes.find("offsets", ARGUMENTS["wei"]), ndims)
     if case.has_bias:
         settings |= {"bias_dt": case.bia_dt, "bias_mask": case.bia_mask}
     if attributes.reductions:

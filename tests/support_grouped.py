@@ -11,7 +11,7 @@ import numpy as np
 import reference
 import zemm
 from support_problem import NUMPY, Data, Problem, Quant, make_data, values
-from support_run import ARGS, SCALES, ZERO_POINTS, compare, get, memory, places, put
+from support_run import ARGS, FLAGS, compare, get, memory, places, put
 
 SRC_1 = zemm.ARG["SRC_1"]
 REDUCTIONS = zemm.ARG["ATTR_PRECOMPUTED_REDUCTIONS"]
@@ -81,6 +81,9 @@ def make_attr(g: Groups) -> zemm.Attr:
             attr.set_scales(ARGS[name], scale.mask, scale.groups, scale.dt)
         if zp:
             attr.set_zero_points(ARGS[name], zp.mask, zp.groups, zp.dt)
+    if p.wei_offset:
+        offset = quant_of_weights(p.wei_offset)
+        attr.set_offsets(ARGS["wei"], offset.mask, offset.groups, offset.dt)
     if p.reduction_group:
         attr.set_precomputed_reductions(ARGS["src"], 3, (1, p.reduction_group))
     if p.fpmath:
@@ -139,7 +142,7 @@ def make_args(
         quant: Quant = getattr(p, name)
         values = [d.quants[name] for d in datas]
         every = rows(values) if tensor == "src" else np.stack(values)
-        arg = ARGS[tensor] | (SCALES if kind == "scale" else ZERO_POINTS)
+        arg = ARGS[tensor] | FLAGS[kind]
         args[arg] = memory(engine, every, quant.dt)
     if p.reduction_group:
         sums = [d.reductions for d in datas if d.reductions is not None]

@@ -79,6 +79,7 @@ class Problem:
     src_zp: Quant | None = None
     wei_zp: Quant | None = None
     dst_zp: Quant | None = None
+    wei_offset: Quant | None = None
     reduction_group: int | None = None
     post_ops: tuple[PostOp, ...] = ()
     fpmath: tuple[str, bool] | None = None
@@ -215,6 +216,9 @@ def make_data(p: Problem) -> Data:
         if zp:
             limit = 2**31 if p.huge_zero_points and name != "dst" else min(100, p.limit)
             data.quants[f"{name}_zp"] = values(rng, zp.dt, quant_dims(p.dims(name), zp), limit, p.rough)
+    if p.wei_offset:
+        shape = quant_dims(p.wei_dims, p.wei_offset)
+        data.quants["wei_offset"] = values(rng, p.wei_offset.dt, shape, rough=p.rough)
     if p.reduction_group:
         groups = data.src.reshape(*p.src_dims[:-1], p.k // p.reduction_group, p.reduction_group)
         data.reductions = groups.sum(axis=-1)

@@ -24,7 +24,11 @@ from support_problem import (
 )
 
 GUARD = 64  # bytes before and after dst
-SCALES, ZERO_POINTS = zemm.ARG["ATTR_SCALES"], zemm.ARG["ATTR_ZERO_POINTS"]
+FLAGS = {
+    "scale": zemm.ARG["ATTR_SCALES"],
+    "zp": zemm.ARG["ATTR_ZERO_POINTS"],
+    "offset": zemm.ARG["ATTR_OFFSETS"],
+}
 ARGS = {"src": zemm.ARG["SRC"], "wei": zemm.ARG["WEIGHTS"], "dst": zemm.ARG["DST"]}
 
 
@@ -115,6 +119,8 @@ def make_attr(p: Problem) -> zemm.Attr:
         zp: Quant | None = getattr(p, f"{name}_zp")
         if zp:
             attr.set_zero_points(arg, zp.mask, zp.groups, zp.dt, zp.host)
+    if p.wei_offset:
+        attr.set_offsets(ARGS["wei"], p.wei_offset.mask, p.wei_offset.groups, p.wei_offset.dt)
     if p.reduction_group:
         attr.set_precomputed_reductions(ARGS["src"], 2**p.ndims - 1, (1, p.reduction_group))
     if p.fpmath:
@@ -227,7 +233,7 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
         tensor, kind = name.split("_")
         quant: Quant = getattr(p, name)
         assert values.shape == quant_dims(p.dims(tensor), quant)
-        arg = ARGS[tensor] | (SCALES if kind == "scale" else ZERO_POINTS)
+        arg = ARGS[tensor] | FLAGS[kind]
         if quant.host:
             args[arg] = zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar(quant.dt), values.reshape(()))
         else:

@@ -44,8 +44,13 @@ def test_mapping(path: Path) -> None:
     assert len(file) == 3
     assert "q8_0" in file
     assert repr(file["q4_k"]) == "<zemm.gguf.Tensor 'q4_k' Q4_K (256, 4)>"
-    with pytest.raises(KeyError, match="absent"):
+    with pytest.raises(KeyError, match=r"^no tensor 'absent': list\(file\) has all names$"):
         file["absent"]
+    with pytest.raises(KeyError, match=r"^no tensor 'q8_1': did you mean 'q8_0'\?$"):
+        file["q8_1"]
+    with pytest.raises(KeyError, match="no tensor 3"):
+        file[3]  # type: ignore[index]
+    assert file.get("absent") is None
 
 
 def test_metadata(path: Path) -> None:

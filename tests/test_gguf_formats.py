@@ -46,6 +46,20 @@ def test_dequantized_bits(type_name: str, shape: tuple[int, ...], tmp_path: Path
     assert_same_bits(got.swapaxes(-1, -2), expected(type_name, rows))
 
 
+@pytest.mark.parametrize("type_name", ["Q4_K", "BF16"])
+def test_take(type_name: str, tmp_path: Path) -> None:
+    rng, columns = np.random.default_rng(1), [5, 0, 0, 3]
+    rows = (random_blocks if type_name in QUANTISED else float_rows)(type_name, (7, 512), rng)
+    tensor = one(tmp_path, type_name, rows)
+    taken = tensor.take(columns)
+    assert (taken.shape, taken.type) == ((512, 4), type_name)
+    assert_same_bits(taken.dequantize().T, expected(type_name, rows)[columns])
+    with pytest.raises(IndexError):
+        tensor.take([7])
+    with pytest.raises(ValueError, match=r"not \[K, N\]"):
+        one(tmp_path, "F32", np.ones(8, np.float32)).take([0])
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_floats(type_name: str, tmp_path: Path) -> None:
     rows = float_rows(type_name, (6, 5), np.random.default_rng(2))

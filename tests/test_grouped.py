@@ -52,6 +52,10 @@ MATRICES: dict[str, Problem] = {
         "s8", "u4", "f16", src_scale=Quant(3, (1, 32), "f16"), wei_scale=Quant(3, (64, 1), "f16"),
         wei_zp=zero_point(3, (32, 1), "u4"), reduction_group=32,
     ),
+    "offsets": matrix(
+        "s8", "u4", "f32", src_scale=Quant(3, (1, 32), "f16"), wei_scale=Quant(3, (32, 1), "f16"),
+        wei_offset=Quant(3, (32, 1), "f16"), reduction_group=32, rough=True,
+    ),
     "weight_only": matrix(
         "f16", "u4", "f16", wei_scale=Quant(3, (32, 1), "f16"), wei_zp=zero_point(3, (32, 1), "u4"),
         fpmath=("f16", True),

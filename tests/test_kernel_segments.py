@@ -20,7 +20,11 @@ def problem(
     src_dt: str = "s8",
     zp: str | None = "u8",
     scale_dt: str = "f16",
+    wei_group: int = 0,
+    scales_src: bool = True,
 ) -> Problem:
+    """Groups of the weights along K are as long as wei_group, if that is not 0."""
+    mask, groups = (3, (wei_group, 1)) if wei_group else (2, ())
     return Problem(
         (m, k),
         (k, n),
@@ -29,9 +33,9 @@ def problem(
         dst_dt,
         any_tags=True,
         rough=True,
-        src_scale=Quant(3, (1, group), scale_dt),
-        wei_scale=Quant(2, (), "f32"),
-        wei_zp=zero_point(2, (), zp) if zp else None,
+        src_scale=Quant(3, (1, group), scale_dt) if scales_src else Quant(1),
+        wei_scale=Quant(mask, groups, scale_dt if wei_group else "f32"),
+        wei_zp=zero_point(mask, groups, zp) if zp else None,
     )
 
 
@@ -49,6 +53,15 @@ PROBLEMS = {
     "f32_terms": problem(52, 64, 1024, 128, dst_dt="f32", scale_dt="f32"),
     "e8m0_scales": problem(54, 64, 1024, 128, scale_dt="e8m0"),
     "seven_rows": problem(7, 192, 640, 64),
+    "wei_groups": problem(61, 130, 1152, 128, wei_group=128, dst_dt="f32"),
+    "wei_groups_u4": problem(35, 64, 1024, 32, wei_dt="u4", wei_group=32),
+    "wei_groups_without_zero_points": problem(29, 64, 512, 64, wei_dt="s8", zp=None, wei_group=64),
+    "wei_groups_bare_u8": problem(32, 64, 512, 64, wei_dt="s8", src_dt="u8", zp=None, wei_group=64),
+    "longer_wei_groups": problem(26, 70, 768, 32, wei_dt="u4", wei_group=128),
+    "shorter_wei_groups": problem(25, 64, 768, 256, wei_group=64),
+    "wei_groups_alone": problem(31, 64, 1280, 0, wei_dt="u4", wei_group=128, scales_src=False),
+    "wei_groups_s32": problem(33, 64, 1024, 512, zp="s32", wei_group=512),
+    "wei_groups_float": problem(30, 64, 1024, 128, wei_dt="u4", zp="f16", wei_group=128, dst_dt="f32"),
 }
 
 
@@ -66,3 +79,22 @@ def test_same_bits(
         assert make_pd(engine, p).impl_info.endswith(row)
         bits.append(run(engine, stream, p, data).dst_bytes.tobytes())
     assert bits[0] == bits[1]
+
+
+CHOSEN = {
+    "rfc": (problem(24, 64, 2560, 128), True),
+    "too_few_rows": (problem(23, 64, 2560, 128), False),
+    "wei_groups": (problem(24, 64, 2560, 128, wei_dt="u4", wei_group=128), True),
+    "wei_groups_alone": (problem(24, 64, 2560, 0, wei_dt="u4", wei_group=128, scales_src=False), True),
+    "long_panel_of_bytes": (problem(95, 64, 2560, 128, wei_dt="s8"), False),
+    "short_panel_of_bytes": (problem(24, 64, 2560, 32, wei_dt="s8", zp=None, wei_group=32), True),
+    "not_scaled": (problem(120, 64, 2560, 0, scales_src=False), False),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_chosen(engine: zemm.Engine, name: str) -> None:
+    if "avx512_vnni" not in engine.features or "amx_int8" in engine.features:
+        pytest.skip("the device has no avx512_vnni, or tiles")
+    p, is_chosen = CHOSEN[name]
+    assert make_pd(engine, p).impl_info.endswith(SEGMENTS) == is_chosen

@@ -19,10 +19,11 @@ from support_tiers import facts, in_turns, nothing
 VARIANTS = INTEGERS | FLOATS
 
 
-def no_bf16(base: Problem) -> str:
-    """The same of a row that multiplies bf16, and f32 as bf16 where that is allowed."""
-    if base.src_dt not in ("f32", "bf16"):
-        return f"multiplies bf16, f8, f4 and f32 by these or integers, not {base.src_dt}"
+def no_bf16(base: Problem, splits_f16: bool) -> str:
+    """The same of a row that multiplies bf16, f32 as bf16 where that is allowed, and f16 as two bf16."""
+    if base.src_dt not in ("f32", "bf16", *(["f16"] if splits_f16 else [])):
+        more = "f16, " if splits_f16 else ""
+        return f"multiplies bf16, {more}f8, f4 and f32 by these or integers, not {base.src_dt}"
     if base.src_dt == "f32" and (not base.fpmath or base.fpmath[0] not in ("bf16", "any")):
         return "which the fpmath mode has to allow"
     if base.wei_zp and base.wei_zp.dt == "s32":
@@ -30,12 +31,9 @@ def no_bf16(base: Problem) -> str:
     return ""
 
 
-def scales_src_alone(base: Problem) -> bool:
-    """Whether scales of src change along K, and nothing else does."""
-    others = (base.wei_scale, base.wei_zp)
-    return bool(base.src_scale and base.src_scale.groups) and not (
-        base.src_zp or any(quant and quant.groups for quant in others)
-    )
+def scales_along_k(base: Problem) -> bool:
+    """Whether the sums of groups along K are scaled."""
+    return any(quant and quant.groups for quant in (base.src_scale, base.wei_scale))
 
 
 def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
@@ -45,15 +43,15 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
         return f"does not report {traits.feature}"
     if traits.src == "int8" and not variant.base.integer:
         return f"src is {variant.base.src_dt}"
-    if traits.src == "bf16" and (why := no_bf16(variant.base)):
+    if traits.src == "bf16" and (why := no_bf16(variant.base, traits.has_tiles)):
         return why
     if traits.src == "f16" and variant.base.src_dt != "f16":
         return "multiplies f16, f8 and f4 by these or integers"
     by_integers = not variant.base.integer and variant.base.wei_dt in ("u8", "s8", "u4", "s4")
     if traits.policy == "avx512_widen" and not by_integers:
         return "multiplies floats by types of 8 and 4 bits"
-    if traits.policy == "avx512_segments" and not scales_src_alone(variant.base):
-        return "takes scales of src that change along K, and nothing else that does"
+    if traits.policy == "avx512_segments" and (not scales_along_k(variant.base) or variant.base.src_zp):
+        return "takes sums that are scaled along K, and no zero points of src"
     if reads_packed_only(traits) and not variant.base.wei_tag:
         return "reads packed weights only"
     return ""

@@ -3,6 +3,8 @@
 numbers.
 """
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -158,3 +160,40 @@ def test_reductions_without_zero_points(engine: zemm.Engine) -> None:
     a = Activations((5,), 28, "s8")
     with pytest.raises(NotImplementedError, match="zero points"):
         zemm.matmul(**a.arguments, weights=np.ones((K, N), np.int8), engine=engine)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_quantised_weights_know_their_type(bits: int, symmetric: bool, engine: zemm.Engine) -> None:
+    """Nobody who takes them needs weights_dtype, also of views and copies."""
+    rng = np.random.default_rng(3)
+    w, x = (rng.standard_normal(shape, np.float32) for shape in ((64, 48), (3, 64)))
+    q = zemm.quantize_weights(w, bits, 16, symmetric=symmetric)
+    values, scales, zero_points = q
+    name: Any = f"{'s' if symmetric else 'u'}{bits}"
+    plain = np.array(values)
+    assert type(plain) is np.ndarray
+    given = {"weights_scales": scales, "weights_zero_points": zero_points, "engine": engine}
+    expected = zemm.matmul(x, plain, weights_dtype=name, **given)
+    packed = zemm.pack(*q, engine=engine)
+    for y in (
+        zemm.matmul(x, q, engine=engine),
+        zemm.matmul(x, q._replace(values=copy.deepcopy(values)), engine=engine),
+        zemm.matmul(x, pickle.loads(pickle.dumps(q)), engine=engine),
+        zemm.matmul(x, values[:, :], **given),
+        zemm.matmul(x, values.T.copy().T, **given),
+        zemm.matmul(x, packed),
+        zemm.Linear.from_quantized(*q, engine=engine)(x),
+    ):
+        np.testing.assert_allclose(y, expected, rtol=1e-6, atol=1e-5)
+    assert packed.data_type == name
+    if bits == 4:
+        assert isinstance(values, zemm.PackedInt4)
+        assert values.data_type == values[3:, ::2].data_type == name
+        for made in (values & 15, values.astype(np.int32), values.max(), values == 3):
+            assert getattr(made, "data_type", None) is None
+        for call in (zemm.pack, zemm.Linear.from_quantized, lambda *q, **k: zemm.matmul(x, q[0], **k)):
+            with pytest.raises(ValueError, match=f"weights have type {name}, weights_dtype is 'f4_e2m1'"):
+                call(*q, weights_dtype="f4_e2m1")
+    with pytest.raises(ValueError, match="quantised weights have their own"):
+        zemm.matmul(x, q, weights_scales=scales)

@@ -67,6 +67,10 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         {"mask_md": None, "seed_dt": "s32", "use_offset": False, "use_host_scalars": False},
     ),
     "Attr.set_fpmath_mode": lambda _: (zemm.Attr().set_fpmath_mode, {"mode": "any", "apply_to_int": True}),
+    "Attr.set_offsets": lambda _: (
+        zemm.Attr().set_offsets,
+        {**SETTING, "arg": ARG_WEIGHTS, "data_type": "f32"},
+    ),
     "Attr.set_post_ops": lambda _: (zemm.Attr().set_post_ops, {"post_ops": zemm.PostOps()}),
     "Attr.set_precomputed_reductions": lambda _: (
         zemm.Attr().set_precomputed_reductions,
@@ -162,6 +166,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         {
             "src": S8, "weights": U8, "bias": 1.0, "dst_dtype": "f32", "weights_dtype": "u8",
             "src_scales": 1.0, "src_zero_points": 1, "weights_scales": 1.0, "weights_zero_points": 1,
+            "weights_offsets": None,
             "dst_scales": 1.0, "dst_zero_points": 1, "reductions": [[4], [4]], "post_ops": ["relu"],
             "reduced_range": False, "fpmath": "any", "engine": h.engine, "out": None, "stream": h.stream,
         },
@@ -171,6 +176,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         zemm.pack,
         {
             "weights": U8,
+            "offsets": None,
             "src_dtype": "f32",
             "src_group": None,
             "transposed": False,
@@ -179,6 +185,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
             **WEIGHTS,
         },
     ),
+    "PackedInt4": lambda _: (zemm.PackedInt4, {"packed": U8, "data_type": "s4"}),
     "pack_int4": lambda _: (zemm.pack_int4, {"values": [1, 2]}),
     "quantize_activations": lambda h: (
         zemm.quantize_activations,
@@ -257,8 +264,9 @@ def public_callables() -> dict[str, Callable[..., Any]]:
             found[name] = value
         elif inspect.isclass(value) and not issubclass(value, (Exception, tuple)):
             found[name] = value
+            inherited = dir(np.ndarray) if issubclass(value, np.ndarray) else ()
             for part, method in inspect.getmembers(value, inspect.isroutine):
-                if not part.startswith("_"):
+                if not part.startswith("_") and part not in inherited:
                     found[method.__qualname__] = method
     return {
         name: call

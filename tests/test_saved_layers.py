@@ -4,7 +4,10 @@ whatever the caller does to the arrays that the layer was made of, or are refuse
 
 import copy
 import json
+import os
 import pickle
+import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +33,7 @@ class Form(NamedTuple):
     values: Any = np.uint8
     scales: Any = np.float32
     zero_points: Any = np.uint8
+    offsets: Any = None
     bias: Any = np.float32
     shape: str = "groups"  # of scales and zero points
     experts: bool = False
@@ -55,7 +59,8 @@ def arrays_of(form: Form) -> dict[str, Any]:
     else:
         made["values"] = rng.integers(-7, 7, (*leading, K, N)).astype(form.values)
         columns = N
-    for name, dtype in (("scales", form.scales), ("zero_points", form.zero_points)):
+    parameters = ("scales", form.scales), ("zero_points", form.zero_points), ("offsets", form.offsets)
+    for name, dtype in parameters:
         if dtype is not None:
             values = parameters_of(form, dtype, rng)
             values = values[..., :columns] if values.ndim else values
@@ -113,6 +118,7 @@ float_weights = st.builds(
     values=st.sampled_from((*FLOATS, ml_dtypes.float8_e4m3fn)),
     scales=st.none(),
     zero_points=st.none(),
+    offsets=st.none(),
     bias=st.sampled_from((None, *FLOATS)),
     shape=st.just("one"),
     experts=st.booleans(),
@@ -124,12 +130,13 @@ quantised = st.builds(
     values=st.sampled_from((np.uint8, np.int8, "even", "odd")),
     scales=st.sampled_from((*FLOATS, ml_dtypes.float8_e8m0fnu)),
     zero_points=st.sampled_from((None, np.uint8, np.int8, np.int32, *FLOATS)),
+    offsets=st.sampled_from((None, None, *FLOATS)),
     bias=st.sampled_from((None, *FLOATS)),
     shape=st.sampled_from(("one", "columns", "groups", "groups")),
     experts=st.booleans(),
     activation=st.sampled_from(("f32", "bf16", "int8")),
     foreign=st.booleans(),
-)
+).map(lambda form: form._replace(zero_points=None) if form.offsets else form)
 
 
 @random_cases(quick=8, full=25)
@@ -159,9 +166,10 @@ def check_saved_forms(engine: zemm.Engine, form: Form, folder: Path) -> None:
     assert all(np.array_equal(again[name], array) for name, array in native.state_dict().items())
 
 
-@pytest.mark.parametrize("name", ["scales", "zero_points", "bias"])
+@pytest.mark.parametrize("name", ["scales", "zero_points", "offsets", "bias"])
 def test_what_a_layer_shows_is_read_only(engine: zemm.Engine, name: str) -> None:
-    layer, _ = make(Form(), engine)
+    form = Form(zero_points=None, offsets=np.float32) if name == "offsets" else Form()
+    layer, _ = make(form, engine)
     operand = getattr(layer.weights, name, None)
     values = layer.bias if operand is None else operand.parameter.values
     with pytest.raises(ValueError, match="read-only"):
@@ -172,7 +180,8 @@ def test_what_a_layer_shows_is_read_only(engine: zemm.Engine, name: str) -> None
 def test_other_types_in_a_state(engine: zemm.Engine, data: st.DataObject) -> None:
     """The same numbers in another type or byte order are the same layer. Numbers that the layer's type
     cannot hold are refused. No bytes are taken for those of another type."""
-    form, name = data.draw(quantised), data.draw(st.sampled_from(("values", "scales", "zero_points", "bias")))
+    form = data.draw(quantised)
+    name = data.draw(st.sampled_from(("values", "scales", "zero_points", "offsets", "bias")))
     layer, _ = make(form._replace(foreign=False), engine)
     state = layer.state_dict()
     if name not in state:
@@ -252,11 +261,7 @@ def test_layers_of_gguf(engine: zemm.Engine, tmp_path: Path, name: str) -> None:
     bias[...] = 0
     for made in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
         assert np.array_equal(made(x), expected)
-    if isinstance(layer, zemm.Linear):
-        assert np.array_equal(by_files(layer, tmp_path)(x), expected)
-    else:
-        with pytest.raises(ValueError, match=r"layers\['a'\] is a LinearWithMinimums, not a Linear"):
-            zemm.save_layers(tmp_path / "file", {"a": layer})
+    assert np.array_equal(by_files(layer, tmp_path)(x), expected)
 
 
 def test_packed_weights_have_no_saved_form(engine: zemm.Engine) -> None:
@@ -316,3 +321,45 @@ def test_foreign_files(tmp_path: Path) -> None:
         zemm.load_layers(tmp_path / "foreign")
     zemm.save_layers(tmp_path / "none", {})
     assert zemm.load_layers(tmp_path / "none") == {}
+
+
+def test_permissions_of_files(tmp_path: Path) -> None:
+    """Those of any new file, or of the one that is replaced."""
+    pytest.importorskip("safetensors")
+    layer = zemm.Linear.from_float(np.ones((K, N), np.float32), group=GROUP)
+    for mask in (0o022, 0o077, 0o002):
+        before = os.umask(mask)
+        try:
+            zemm.save_layers(tmp_path / f"{mask}", {"a": layer})
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE((tmp_path / f"{mask}").stat().st_mode) == 0o666 & ~mask
+    (tmp_path / "18").chmod(0o640)
+    layer.save(tmp_path / "18")
+    assert stat.S_IMODE((tmp_path / "18").stat().st_mode) == 0o640
+    assert len(list(tmp_path.iterdir())) == 3, "nothing else is left there"
+
+
+def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the file that the caller gave."""
+    numpy_files = pytest.importorskip("safetensors.numpy")
+    layer = zemm.Linear.from_float(np.ones((K, N), np.float32), group=GROUP)
+    for path, kind in (
+        (tmp_path / "none" / "file", FileNotFoundError),
+        (tmp_path, IsADirectoryError),
+        (Path("/proc/file"), OSError),
+    ):
+        for write_to in (layer.save, lambda path: zemm.save_layers(path, {"a": layer})):
+            with pytest.raises(kind, match=re.escape(f"'{path}'")) as error:
+                write_to(path)
+            assert ".zemm" not in str(error.value)
+
+    def fail(arrays: Any, path: str) -> None:
+        from safetensors import SafetensorError
+
+        raise SafetensorError(f'No space left on device at path "{path}"')
+
+    monkeypatch.setattr(numpy_files, "save_file", fail)
+    with pytest.raises(OSError, match=rf"'{tmp_path}/file' cannot be written: No space .*{tmp_path}/file"):
+        layer.save(tmp_path / "file")
+    assert not list(tmp_path.iterdir())

@@ -55,6 +55,7 @@ def test_each_type_is_met() -> None:
 ATTRIBUTES = {
     "set_scales": "src_scale",
     "set_zero_points": "wei_zp",
+    "set_offsets": "wei_offset",
     "set_precomputed_reductions": "reduction_group",
     "set_fpmath_mode": "fpmath",
     "set_reduced_range": "reduced_range",

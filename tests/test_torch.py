@@ -2,6 +2,7 @@
 """Layers with tensors of torch, and zemm.torch.QuantLinear."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,3 +131,25 @@ def test_default_device(engine: zemm.Engine) -> None:
         module = zemm.torch.QuantLinear.from_linear(plain, group=GROUP, engine=engine)
         assert torch.equal(module(x), expected)
         assert torch.equal(copy.deepcopy(module)(x), expected)
+
+
+def test_gguf_tensors_give_tensors(tmp_path: Path) -> None:
+    """Of the type that an array would get, also into a tensor with strides."""
+    pytest.importorskip("gguf")
+    from support_gguf import usual_blocks, write
+
+    rows = usual_blocks("Q4_1", (N, K), np.random.default_rng(3))
+    w = zemm.gguf.load(write(tmp_path / "w.gguf", {"w": ("Q4_1", rows)}))["w"]
+    x = x_of(torch.float32, 5)
+    expected = w.matmul(x.numpy())
+    y = w.matmul(x)
+    assert isinstance(y, torch.Tensor)
+    assert np.array_equal(y.numpy(), expected)
+    assert w.matmul(x.bfloat16(), dst_dtype="bf16").dtype == torch.bfloat16
+    for out in (torch.empty(5, N), torch.empty(N, 5).T):
+        assert w.matmul(x, out=out) is out
+        assert np.array_equal(out.numpy(), expected)
+    with pytest.raises(ValueError, match="out is a ndarray"):
+        w.matmul(x, out=np.empty((5, N), np.float32))
+    with pytest.raises(ValueError, match="requires a gradient"):
+        w.matmul(x.requires_grad_())

@@ -245,3 +245,34 @@ def test_to_changes_nothing() -> None:
     for moved in (module.half(), module.double(), module.to("meta"), module.to_empty(device="meta")):
         assert moved is module
         assert torch.equal(module(x), y)
+
+
+@pytest.mark.parametrize("kind", ["u8", "u4, int8", "no bias", "f8 with one scale"])
+def test_empty_modules(kind: str) -> None:
+    """A checkpoint needs no float model: an empty module, or one of a linear without bytes, loads it."""
+    full, x = model_of(kind, seed=3), x_of(3)
+    with torch.device("meta"):
+        meta = zemm.torch.QuantLinear.from_linear(torch.nn.Linear(K, N))
+    for module in (zemm.torch.QuantLinear(K, N), meta, copy.deepcopy(meta), pickle.loads(pickle.dumps(meta))):
+        model = torch.nn.Sequential(module, torch.nn.ReLU())
+        assert "in_features=64, out_features=48, bias=True, empty" in repr(model)
+        assert dict(model.state_dict()) == {}
+        with pytest.raises(ValueError, match=r"QuantLinear of 64 to 48 features is empty: load weights"):
+            model(x)
+        with pytest.raises(RuntimeError, match=r'Missing key\(s\) in state_dict: "0.config"'):
+            model.load_state_dict({})
+        model.load_state_dict(full.state_dict())
+        assert torch.equal(model(x), full(x))
+
+
+def test_empty_modules_of_another_size_or_no_size() -> None:
+    state = module_of("u8").state_dict()
+    with pytest.raises(RuntimeError, match=r"size mismatch for values: .*\[64, 48\].*\[64, 49\]"):
+        zemm.torch.QuantLinear(K, N + 1).load_state_dict(state)
+    for sizes, sentence in (
+        ((0, N), "in_features"),
+        ((K, "48"), "out_features"),
+        ((K,), "needs in_features"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            zemm.torch.QuantLinear(*sizes)

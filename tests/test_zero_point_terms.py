@@ -14,6 +14,7 @@ from support_run import get, make_call, make_pd, run
 from support_tiers import takes
 
 VNNI_ROWS = [row for row in BY_NAME if BY_NAME[row].family in ("avx2_vnni", "avx512_vnni")]
+SEGMENTS_ROWS = [row for row in BY_NAME if BY_NAME[row].family == "avx512_segments"]
 AMX_ROWS = [row for row in BY_NAME if BY_NAME[row].policy == "amx_int8"]
 ENDS = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
 
@@ -75,19 +76,21 @@ def test_where_terms_are_f32(
 
 SIGNS = [(src, wei, zp) for src in ("s8", "u8") for wei in ("s8", "u8", "s4") for zp in ("s8", "u8", None)]
 ENDS_NEEDED = needed(
-    VNNI_ROWS, list(product((256, 1024), SIGNS)), lambda row, name: grouped(*name[1][:2], name[0], name[1][2])
+    VNNI_ROWS + SEGMENTS_ROWS,
+    list(product((256, 1024), SIGNS)),
+    lambda row, name: grouped(*name[1][:2], name[0], name[1][2]),
 )
 
 
 @pytest.mark.quick(
     cases=lambda row, group, src, wei, zp: (
-        (row, group, src, wei, zp) == (VNNI_ROWS[-1], 256, "u8", "u8", "s8")
+        row in (VNNI_ROWS[-1], *SEGMENTS_ROWS) and (group, src, wei, zp) == (256, "u8", "u8", "s8")
     )
 )
 @pytest.mark.decided(cases=lambda row, group, src, wei, zp: ENDS_NEEDED(row, (group, (src, wei, zp))))
 @pytest.mark.parametrize(("src", "wei", "zp"), SIGNS)
 @pytest.mark.parametrize("group", [256, 1024])
-@pytest.mark.parametrize("row", VNNI_ROWS)
+@pytest.mark.parametrize("row", VNNI_ROWS + SEGMENTS_ROWS)
 def test_ends_of_types_are_exact(
     engine: zemm.Engine,
     stream: zemm.Stream,

@@ -363,6 +363,16 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_zero_points_v2(zemm_primitive_att
                                                               int group_ndims, const zemm_dims_t group_dims,
                                                               zemm_data_type_t data_type, int is_on_host);
 
+/* An extension of zemm: offsets of integer weights, which are then scale * value + offset, as the minimums
+ * of GGUF and the zero points of HQQ and torchao are. arg is ZEMM_ARG_WEIGHTS, data_type is f16, bf16 or
+ * f32; mask and groups are those of the weights' zero points. The values are passed at execution as
+ * ZEMM_ARG_ATTR_OFFSETS | ZEMM_ARG_WEIGHTS. An integer src may have precomputed reductions with them.
+ * The matmul's descriptor refuses offsets beside zero points of the weights: an offset can include these
+ * (offset - scale * zero point). */
+zemm_status_t ZEMM_API zemm_primitive_attr_set_offsets(zemm_primitive_attr_t attr, int arg, int mask,
+                                                       int group_ndims, const zemm_dims_t group_dims,
+                                                       zemm_data_type_t data_type);
+
 /* Announces that the caller passes the sums of the integer src over groups along K, for example
  * because it computed them when it quantised src. With them zero points of weights cost nothing in
  * the K loop. Source: oneDNN RFC "User's Precomputed Reductions for GeMM".
@@ -370,7 +380,7 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_zero_points_v2(zemm_primitive_att
  * The sums are passed at execution as ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC, an s32
  * tensor of the shape [..., M, K / group_dims[1]]. arg is ZEMM_ARG_SRC, data_type is s32, and
  * group_dims[0] is 1. The matmul's descriptor checks the rest: mask has every dimension of src,
- * weights have zero points, and group_dims[1] divides K and the K group of every scale and zero
+ * weights have zero points or offsets, and group_dims[1] divides K and the K group of every scale and zero
  * point.
  *
  * An extension of zemm: with arg ZEMM_ARG_DST a reorder that quantises writes the sums of dst. They

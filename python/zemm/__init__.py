@@ -22,7 +22,7 @@ from zemm._functions.warm import Warmed, warm
 from zemm._library import check, library
 from zemm._library.library import ARG, RUNTIME_DIM, version
 from zemm.attributes import Attr, PostOps
-from zemm.dtypes import dtype_name, numpy_dtype, pack_int4, unpack_int4
+from zemm.dtypes import PackedInt4, dtype_name, numpy_dtype, pack_int4, unpack_int4
 from zemm.engine import Engine, Stream
 from zemm.errors import (
     DeviceError,
@@ -57,6 +57,7 @@ ARG_TO = ARG["TO"]
 ARG_SCRATCHPAD = ARG["SCRATCHPAD"]
 ARG_ATTR_SCALES = ARG["ATTR_SCALES"]
 ARG_ATTR_ZERO_POINTS = ARG["ATTR_ZERO_POINTS"]
+ARG_ATTR_OFFSETS = ARG["ATTR_OFFSETS"]
 ARG_ATTR_PRECOMPUTED_REDUCTIONS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"]
 ARG_ATTR_DROPOUT_MASK = ARG["ATTR_DROPOUT_MASK"]
 ARG_ATTR_DROPOUT_PROBABILITY = ARG["ATTR_DROPOUT_PROBABILITY"]
@@ -93,6 +94,7 @@ __all__ = [
     "ARG_ATTR_DROPOUT_PROBABILITY",
     "ARG_ATTR_DROPOUT_SEED",
     "ARG_ATTR_MULTIPLE_POST_OP",
+    "ARG_ATTR_OFFSETS",
     "ARG_ATTR_PRECOMPUTED_REDUCTIONS",
     "ARG_ATTR_ROUNDING_SEED",
     "ARG_ATTR_SCALES",
@@ -116,6 +118,7 @@ __all__ = [
     "Module",
     "NoDeviceError",
     "OutOfMemoryError",
+    "PackedInt4",
     "PackedWeights",
     "PostOps",
     "Primitive",

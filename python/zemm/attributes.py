@@ -171,6 +171,11 @@ class Attr(Settings):
         host = check.flag(is_on_host, "is_on_host")
         self._set_quantisation("zero_points_v2", arg, mask, groups, data_type, (host, bool(host)))
 
+    def set_offsets(self, arg: int, mask: int, groups: Sequence[int] = (), data_type: DType = "f32") -> None:
+        """Declare offsets of integer weights (ARG_WEIGHTS), which are scale * value + offset: f16, bf16 or
+        f32. Mask and groups are those of set_scales(). They exclude zero points of the weights."""
+        self._set_quantisation("offsets", arg, mask, groups, data_type)
+
     def set_precomputed_reductions(
         self, arg: int, mask: int, groups: Sequence[int] = (), data_type: DType = "s32"
     ) -> None:

@@ -147,6 +147,47 @@ def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[
     return (values ^ 8).view(np.int8) - np.int8(8)
 
 
+class PackedInt4(np.ndarray[Any, Any]):
+    """An array of bytes with two 4-bit values each that knows their type: data_type is "u4", "s4" or
+    "f4_e2m1". So whoever takes weights needs no weights_dtype. packed: uint8, as from zemm.pack_int4(); its
+    bytes are not copied.
+
+    Views and copies are PackedInt4, too. Results of arithmetic are ordinary arrays, as is
+    np.asarray(packed), which copies nothing.
+    """
+
+    data_type: DataType | None
+
+    def __new__(cls, packed: NDArray[np.uint8], data_type: DType) -> "PackedInt4":
+        array, name = check.array(packed, "packed"), dtype_name(data_type, "data_type")
+        if array.dtype != np.uint8:
+            raise InvalidArgumentsError(f"packed has type {array.dtype}, not uint8")
+        if name not in FOUR_BIT:
+            raise InvalidArgumentsError(f"data_type is {name}, none of {', '.join(sorted(FOUR_BIT))}")
+        made = array.view(cls)
+        made.data_type = name
+        return made
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.data_type = getattr(source, "data_type", None) if self.dtype == np.uint8 else None
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        plain = np.asarray(array)
+        return plain[()] if return_scalar else plain
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = np.asarray(self)
+        return (np.asarray, (plain,)) if self.data_type is None else (PackedInt4, (plain, self.data_type))
+
+
+def own_dtype(values: Any, wanted: DType | None) -> DType | None:
+    """weights_dtype for values that may know their 4-bit type. ValueError: it is another one."""
+    own = values.data_type if isinstance(values, PackedInt4) else None
+    if own is not None and wanted is not None and dtype_name(wanted, "weights_dtype") != own:
+        raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {shown(wanted)}")
+    return own if own is not None else wanted
+
+
 def as_float32(array: NDArray[Any], name: str, may_vanish: bool = True) -> NDArray[Any]:
     """A float64 array as float32; arrays of other types unchanged.
 

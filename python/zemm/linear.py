@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array, check_out, host_of, overlap
 from zemm._arrays.operands import owned
+from zemm._arrays.scales import floating
+from zemm._arrays.weight_codes import rule_of
 from zemm._layers.array_files import about_file, read_arrays, write_arrays
-from zemm._layers.call import QuantizedSums
-from zemm._layers.calls import LinearCalls
+from zemm._layers.call import check_sizes
+from zemm._layers.calls import LinearCalls, Plan
+from zemm._layers.pack_floats import pack_floats
 from zemm._layers.state import damaged, from_file, pack_state, unpack_state
 from zemm._library import check
-from zemm.dtypes import as_float32, dtype_name, type_of
-from zemm.engine import Engine, Stream, check_stream
+from zemm.dtypes import as_float32, dtype_name, own_dtype, type_of
+from zemm.engine import Engine, Stream, check_stream, default_engine
 from zemm.errors import InvalidArgumentsError, NoDeviceError
-from zemm.packed_weights import PackedWeights, pack
-from zemm.quantization import quantize_weights
+from zemm.packed_weights import PARAMETERS, PackedWeights, pack
 from zemm.words import Activation, DataType, DType, FpmathMode, PackedFor, ScaleDType
 
 Shape = tuple[int, ...]
@@ -85,18 +87,18 @@ class Linear:
         array = as_array(w, "w")
         if check.flag(transposed, "transposed") and array.ndim > 1:
             array = array.swapaxes(-1, -2)
-        quantized = quantize_weights(array, bits, group, scale_dtype, symmetric=symmetric)
-        types: tuple[DataType, DataType] = ("u4", "s4") if bits == 4 else ("u8", "s8")
-        return cls.from_quantized(
-            *quantized,
-            weights_dtype=types[symmetric],
-            bias=bias,
-            activation=activation,
-            activation_group=activation_group,
-            dst_dtype=dst_dtype,
+        array = floating(array, "w")
+        rule = rule_of(array, bits, group, scale_dtype, symmetric)
+        dst_dtype = _check_call(activation, activation_group, dst_dtype)
+        weights = pack_floats(
+            array,
+            rule,
+            default_engine() if engine is None else check.instance(engine, Engine, "engine"),
+            src_dtype=multiplied_type(activation),
+            src_group=activation_group,
             fpmath=fpmath,
-            engine=engine,
         )
+        return cls._with_bias(weights, bias, activation, activation_group, dst_dtype, fpmath)
 
     @classmethod
     def from_quantized(
@@ -105,6 +107,7 @@ class Linear:
         scales: Any = None,
         zero_points: Any = None,
         *,
+        offsets: Any = None,
         weights_dtype: DType | None = None,
         bias: Any = None,
         activation: Activation = "f32",
@@ -114,16 +117,17 @@ class Linear:
         fpmath: FpmathMode | None = None,
         engine: Engine | None = None,
     ) -> "Linear":
-        """Take weights as they are: weights = scales * (values - zero_points).
+        """Take weights as they are: weights = scales * (values - zero_points), or scales * values + offsets.
 
         values: [K, N] or [E, K, N], an array or a CPU tensor of torch, of any type that
         zemm.matmul() takes as weights, also floating-point without scales. weights_dtype: "u4",
         "s4" or "f4_e2m1" if values are bytes with two of these each, low nibble first: [.., K, N /
         2], or with transposed [.., N, K / 2].
 
-        scales, zero_points: a number, [N] or [.., G, N] for G groups of K / G elements.
+        scales, zero_points, offsets: a number, [N] or [.., G, N] for G groups of K / G elements. offsets are
+        floating-point, in place of zero points.
 
-        transposed: values are [.., N, K], as torch and GGUF keep them; scales and zero_points are
+        transposed: values are [.., N, K], as torch and GGUF keep them; scales, zero_points and offsets are
         [.., N, G] then.
 
         bias: [N] or [E, N], floating-point.
@@ -140,10 +144,8 @@ class Linear:
         ValueError: shapes or types do not fit. NotImplementedError: no implementation takes the
         combination.
         """
-        check.choice(activation, Activation, "activation")
-        dst_dtype = dtype_name(dst_dtype, "dst_dtype") if dst_dtype is not None else None
-        if dst_dtype not in (None, *_FLOATS):
-            raise InvalidArgumentsError(f"dst_dtype {dst_dtype} is none of {', '.join(_FLOATS)}")
+        dst_dtype = _check_call(activation, activation_group, dst_dtype)
+        weights_dtype = own_dtype(values, weights_dtype)
         array = as_array(values, "values")
         stored = (
             dtype_name(weights_dtype, "weights_dtype")
@@ -154,15 +156,11 @@ class Linear:
             raise InvalidArgumentsError(
                 f"activation {activation!r} needs integer weights, these are {stored}: quantise them"
             )
-        if activation not in _QUANTISED and activation_group is not None:
-            raise InvalidArgumentsError(
-                f"activation_group {check.shown(activation_group)} is for activations 'int8' and 'int7', not"
-                f" {activation!r}"
-            )
         weights = pack(
             array,
             as_array(scales, "scales") if scales is not None else None,
             as_array(zero_points, "zero_points") if zero_points is not None else None,
+            offsets=as_array(offsets, "offsets") if offsets is not None else None,
             src_dtype=multiplied_type(activation),
             src_group=activation_group,
             weights_dtype=weights_dtype,
@@ -170,6 +168,19 @@ class Linear:
             fpmath=fpmath,
             engine=engine,
         )
+        return cls._with_bias(weights, bias, activation, activation_group, dst_dtype, fpmath)
+
+    @classmethod
+    def _with_bias(
+        cls,
+        weights: PackedWeights,
+        bias: Any,
+        activation: Activation,
+        activation_group: int | None,
+        dst_dtype: DataType | None,
+        fpmath: FpmathMode | None,
+    ) -> "Linear":
+        """The layer of weights and of a bias that is not checked yet."""
         group = int(activation_group or weights.k_group)
         own_bias = _bias(bias, weights.dims) if bias is not None else None
         return cls._of(weights, own_bias, activation, group, dst_dtype, fpmath)
@@ -196,15 +207,11 @@ class Linear:
         return layer
 
     def state_dict(self, prefix: str = "") -> dict[str, NDArray[Any]]:
-        """The layer as new arrays of numpy: values (not packed), scales, zero_points, bias, and config,
-        which is JSON as bytes. prefix: of the names."""
+        """The layer as new arrays of numpy: values (not packed), scales, zero_points or offsets, bias, and
+        config, which is JSON as bytes. prefix: of the names."""
         w = self.weights
-        arrays = {
-            "values": w.unpack(),
-            "scales": w.scales.parameter.values if w.scales is not None else None,
-            "zero_points": w.zero_points.parameter.values if w.zero_points is not None else None,
-            "bias": self.bias,
-        }
+        parameters = {name: operand.parameter.values for name, operand in w._operands().items()}
+        arrays = {"values": w.unpack(), **parameters, "bias": self.bias}
         settings = {
             "dims": w.dims,
             "weights_dtype": w.data_type,
@@ -228,20 +235,17 @@ class Linear:
         if engine is not None:
             check.instance(engine, Engine, "engine")
         arrays, settings = unpack_state(state, check.instance(prefix, str, "prefix"))
-        bias = arrays.pop("bias")
-        values, scales, zero_points = arrays.values()
+        values = arrays.pop("values")
         dims = tuple(settings.pop("dims"))
         # Bytes with two values along K, see PackedWeights.unpack()
         transposed = values.ndim == len(dims) > 1 and 2 * values.shape[-2] == dims[-2]
         if transposed:
-            values, scales, zero_points = (
-                a.swapaxes(-1, -2) if a is not None and a.ndim > 1 else a
-                for a in (values, scales, zero_points)
-            )
+            values = values.swapaxes(-1, -2)
+            for name in PARAMETERS:
+                if arrays[name] is not None and arrays[name].ndim > 1:
+                    arrays[name] = arrays[name].swapaxes(-1, -2)
         try:
-            layer = cls.from_quantized(
-                values, scales, zero_points, bias=bias, transposed=transposed, engine=engine, **settings
-            )
+            layer = cls.from_quantized(values, **arrays, transposed=transposed, engine=engine, **settings)
         except NoDeviceError:
             raise
         except InvalidArgumentsError as error:
@@ -314,64 +318,78 @@ class Linear:
         ValueError: shapes or types do not fit, or a tensor of torch needs a gradient. IndexError:
         there is no such expert.
         """
-        return self._multiply(x, out, expert, group_sizes, stream)[0]
-
-    def _multiply(
-        self, x: Any, out: Any, expert: int | None, group_sizes: Any, stream: Stream | None
-    ) -> tuple[Any, QuantizedSums | None]:
-        """y, and what reads the sums of the quantised x, if x is quantised."""
         host = host_of(x)
         tensor = host.check(x, "x")
-        data_type = host.type_name(tensor, "x")
-        shape = tuple(tensor.shape)
-        ends = None if group_sizes is None else self._ends(shape, expert, group_sizes)
-        dst_shape, rows = self._dst_shape(shape, expert, ends is not None)
-        dst_dtype = self._dst_dtype(data_type)
+        in_groups = group_sizes is not None
+        if expert is not None and type(expert) is not int:
+            expert = self._expert(expert)
+        key = host, tensor.dtype, tensor.shape, expert, in_groups
+        plan = self._calls.kept.plans.get(key) or self._plan(key, tensor)
+        sizes = self._sizes(group_sizes, plan) if in_groups else None
         if out is not None:
-            check_out(host, out, dst_shape, dst_dtype)
+            check_out(host, out, plan.shape, plan.dst_dtype)
         if stream is not None:
             check_stream(stream, self.engine)
-        if 0 in dst_shape:
-            return (out if out is not None else host.empty(dst_shape, dst_dtype)), None
-        src_dtype = self._src_dtype(data_type)
-        if data_type != src_dtype or not host.is_plain(tensor):
-            tensor = host.plain(tensor, src_dtype)
-        in_place = out is not None and host.is_plain(out) and not overlap(host, tensor, out)
-        result = out if in_place else host.empty(dst_shape, dst_dtype)
-        call = self._calls.get(rows, src_dtype, dst_dtype, expert, ends is not None)
-        sums = call.run(host, tensor, result, stream, ends)
-        if out is None or in_place:
-            return result, sums
-        if stream is not None:
-            stream.wait()
-        host.copy(out, result)
-        return out, sums
+        if plan.is_empty:
+            return out if out is not None else host.empty(plan.form, tensor)
+        if plan.converts or not host.is_plain(tensor):
+            tensor = host.plain(tensor, plan.call_key[1])
+        call = plan.call or self._calls.bind(plan)
+        if out is None:
+            result = host.empty(plan.form, tensor)
+            call.run(host, tensor, result, stream, sizes)
+            return result
+        in_place = host.is_plain(out) and not overlap(host, tensor, out)
+        result = out if in_place else host.empty(plan.form, tensor)
+        call.run(host, tensor, result, stream, sizes)
+        if not in_place:
+            if stream is not None:
+                stream.wait()
+            host.copy(out, result)
+        return out
 
-    def _ends(self, shape: Shape, expert: int | None, group_sizes: Any) -> NDArray[np.int32]:
-        """For each expert, the number of rows of it and those before. ValueError: they do not fit."""
-        sizes = check.array(group_sizes, "group_sizes")
-        if self.experts is None or expert is not None:
+    def _plan(self, key: tuple[Any, ...], x: Any) -> Plan:
+        """What a call with such an x does. ValueError: x does not fit."""
+        host, _, _, expert, in_groups = key
+        data_type, shape = host.type_name(x, "x"), tuple(x.shape)
+        if in_groups and (self.experts is None or expert is not None):
             raise InvalidArgumentsError(
                 "group_sizes are given, but the layer has no experts"
                 if self.experts is None
                 else "both expert and group_sizes are given"
             )
-        if sizes.shape != (self.experts,) or sizes.dtype.kind not in "iu" or (sizes < 0).any():
+        dst_shape, rows = self._dst_shape(shape, expert, in_groups)
+        dst_dtype, src_dtype = self._dst_dtype(data_type), self._src_dtype(data_type)
+        call_key = rows, src_dtype, dst_dtype, expert, in_groups
+        plan = Plan(
+            shape, dst_shape, dst_dtype, host.form(dst_shape, dst_dtype), data_type != src_dtype, call_key
+        )
+        return self._calls.keep_plan(key, plan)
+
+    def _expert(self, expert: Any) -> int:
+        if self.experts is not None and isinstance(expert, np.integer):
+            return int(expert)
+        given = "is given, but the layer has no experts" if self.experts is None else "is not an integer"
+        raise InvalidArgumentsError(f"expert {expert!r} {given}")
+
+    def _sizes(self, group_sizes: Any, plan: Plan) -> NDArray[np.int64]:
+        """The number of rows of each expert. ValueError: they are no such numbers, or those of other rows;
+        a call that is not empty finds out by itself."""
+        sizes = check.array(group_sizes, "group_sizes")
+        if sizes.shape != (self.experts,) or sizes.dtype.kind not in "iu":
             raise InvalidArgumentsError(
                 f"group_sizes are {group_sizes!r}, not {self.experts} numbers of rows, one for each expert"
             )
-        rows = int(sizes.sum(dtype=np.int64))
-        if len(shape) != 2 or shape[0] != rows or rows > np.iinfo(np.int32).max:
-            raise InvalidArgumentsError(f"x has shape {shape}, the groups have {rows} rows together")
-        return np.cumsum(sizes, dtype=np.int32)
+        sizes = np.ascontiguousarray(sizes, np.int64)
+        if plan.is_empty or len(plan.src_shape) != 2:
+            check_sizes(sizes, plan.src_shape)
+        return sizes
 
     def _dst_shape(self, shape: Shape, expert: int | None, in_groups: bool = False) -> tuple[Shape, int]:
         """The shape of y, and the rows of each matrix, or of all groups. ValueError: x does not fit."""
         k, n = self.weights.dims[-2:]
         if self.experts is None and expert is not None:
             raise InvalidArgumentsError(f"expert {expert!r} is given, but the layer has no experts")
-        if not (expert is None or isinstance(expert, (int, np.integer))):
-            raise InvalidArgumentsError(f"expert {expert!r} is not an integer")
         if not shape or shape[-1] != k:
             raise InvalidArgumentsError(f"x has shape {shape}, the layer takes [.., {k}]")
         if self.experts is not None and expert is None and not in_groups:
@@ -409,6 +427,22 @@ class Linear:
             f" -> {self.dst_dtype or 'type of x'}, {self.weights.md._layout()},"
             f" {self.weights.nbytes} bytes on {self.engine!r}>"
         )
+
+
+def _check_call(
+    activation: Activation, activation_group: int | None, dst_dtype: DType | None
+) -> DataType | None:
+    """Check how a layer is called, and return the name of dst_dtype."""
+    check.choice(activation, Activation, "activation")
+    name = dtype_name(dst_dtype, "dst_dtype") if dst_dtype is not None else None
+    if name not in (None, *_FLOATS):
+        raise InvalidArgumentsError(f"dst_dtype {name} is none of {', '.join(_FLOATS)}")
+    if activation not in _QUANTISED and activation_group is not None:
+        raise InvalidArgumentsError(
+            f"activation_group {check.shown(activation_group)} is for activations 'int8' and 'int7', not"
+            f" {activation!r}"
+        )
+    return name
 
 
 def _bias(bias: Any, dims: Shape) -> NDArray[Any]:

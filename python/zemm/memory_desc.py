@@ -289,13 +289,17 @@ class MemoryDesc:
 
     def _layout(self) -> str:
         """The tag if there is one, else strides and offset."""
-        tag = layouts.tag(self.padded_dims, self.strides, self.inner_blks, self.inner_idxs)
+        tag = self._tag()
         word = f"packed {tag}" if self.inner_nblks else tag
         if self._has_tag(tag):
             return word
         strides = f"strides {layouts.numbers(self.strides)}"
         offset = f" offset {layouts.numbers([self.offset0])[1:-2]}" if self.offset0 else ""
         return f"{word} {strides}{offset}" if self.inner_nblks else f"{strides}{offset}"
+
+    def _tag(self) -> str:
+        """The tag of a dense layout with these strides, which may have others."""
+        return layouts.tag(self.padded_dims, self.strides, self.inner_blks, self.inner_idxs)
 
     def _has_tag(self, tag: str) -> bool:
         try:

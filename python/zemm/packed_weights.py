@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from zemm._arrays.operands import (
     Parameter,
     describe,
+    offset_values,
     operand,
     owned,
     scale_values,
@@ -26,7 +27,7 @@ from zemm._library import check
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.lists import TYPES
 from zemm.attributes import Attr
-from zemm.dtypes import FOUR_BIT
+from zemm.dtypes import FOUR_BIT, own_dtype
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -35,11 +36,12 @@ from zemm.primitive import MatmulPrimitiveDesc
 from zemm.words import DataType, DType, FpmathMode, PackedFor
 
 Shape = tuple[int, ...]
+PARAMETERS = ("scales", "zero_points", "offsets")  # that packed weights may have
 
 
 @dataclass(frozen=True)
 class Operand:
-    """Scales or zero points of weights: their mask and groups, and the memory of their values."""
+    """Scales, zero points or offsets of weights: their mask and groups, and the memory of their values."""
 
     parameter: Parameter
     memory: Memory
@@ -51,7 +53,7 @@ class Operand:
         return cls(replace(parameter, values=values), t.memory(engine))
 
     def declaration(self) -> tuple[int, int, Shape, DataType]:
-        """Arguments of Attr.set_scales() and Attr.set_zero_points()."""
+        """Arguments of Attr.set_scales(), Attr.set_zero_points() and Attr.set_offsets()."""
         p = self.parameter
         return ARG["WEIGHTS"], p.mask, p.groups, p.data_type
 
@@ -77,8 +79,8 @@ def _part(memory: Memory, md: MemoryDesc, index: int, bits: int | None = None, s
 class PackedWeights:
     """Weights [K, N] or [E, K, N] on an engine, made by zemm.pack(). Immutable.
 
-    zemm.matmul() takes them in place of an array, with their scales and zero points. packed[e] is
-    the matrix e of [E, K, N], without a copy. Any number of threads may use them at once.
+    zemm.matmul() takes them in place of an array, with their scales and zero points or offsets.
+    packed[e] is the matrix e of [E, K, N], without a copy. Any number of threads may use them at once.
     """
 
     engine: Engine
@@ -88,15 +90,20 @@ class PackedWeights:
     memory: Memory
     scales: Operand | None
     zero_points: Operand | None
+    offsets: Operand | None = None
 
     def __init__(self) -> None:
         raise TypeError("zemm.PackedWeights are made by zemm.pack()")
 
     @property
     def k_group(self) -> int:
-        """The elements of K that share a scale and a zero point; K without groups."""
-        groups = [o.parameter.k_group for o in (self.scales, self.zero_points) if o is not None]
-        return math.gcd(self.dims[-2], *groups)
+        """The elements of K that share a scale and a zero point or offset; K without groups."""
+        return math.gcd(self.dims[-2], *(o.parameter.k_group for o in self._operands().values()))
+
+    def _operands(self) -> dict[str, Operand]:
+        """The quantisation parameters that the weights have, by name."""
+        found = {name: getattr(self, name) for name in PARAMETERS}
+        return {name: value for name, value in found.items() if value is not None}
 
     def _sums_group(self, src_group: int) -> int:
         """The elements of K that share a sum of src. src_group: those that share a scale of src. A
@@ -110,8 +117,8 @@ class PackedWeights:
 
     @property
     def nbytes(self) -> int:
-        """Bytes on the engine, with scales and zero points."""
-        operands = [o.memory for o in (self.scales, self.zero_points) if o is not None]
+        """Bytes on the engine, with scales and zero points or offsets."""
+        operands = [o.memory for o in self._operands().values()]
         return sum(memory.md.size for memory in (self.memory, *operands))
 
     def __len__(self) -> int:
@@ -132,15 +139,15 @@ class PackedWeights:
         part.dims = self.dims[1:]
         md = self.md.submemory((1, *part.dims), (0, 0, 0)).reshape(part.dims)
         part.memory = _part(self.memory, md, index, TYPES[self.data_type].bits, self.md.strides[0])
-        part.scales, part.zero_points = (
-            o.expert(index, count) if o is not None else None for o in (self.scales, self.zero_points)
-        )
+        part.scales = part.zero_points = part.offsets = None
+        for name, of_all in self._operands().items():
+            setattr(part, name, of_all.expert(index, count))
         return part
 
     def _refuse_beside(self, engine: Engine | None, *given: Any) -> None:
         """ValueError: an argument of a matmul contradicts the weights. given: the arguments that describe
         weights which are not packed."""
-        names = ("weights_dtype", "weights_scales", "weights_zero_points")
+        names = ("weights_dtype", "weights_scales", "weights_zero_points", "weights_offsets")
         for name, value in zip(names, given, strict=True):
             if value is not None:
                 raise InvalidArgumentsError(
@@ -152,20 +159,16 @@ class PackedWeights:
             )
 
     def _declare(self, attr: Attr) -> None:
-        """Add scales and zero points to the attributes of a matmul."""
-        if self.scales is not None:
-            attr.set_scales(*self.scales.declaration())
-        if self.zero_points is not None:
-            attr.set_zero_points(*self.zero_points.declaration())
+        """Add scales and zero points or offsets to the attributes of a matmul."""
+        for name, parameter in self._operands().items():
+            getattr(attr, f"set_{name}")(*parameter.declaration())
 
     def _memories(self) -> dict[int, Memory]:
         """The arguments of an execution, by ARG number."""
         of_weights = ARG["WEIGHTS"]
         made = {of_weights: self.memory}
-        if self.scales is not None:
-            made[ARG["ATTR_SCALES"] | of_weights] = self.scales.memory
-        if self.zero_points is not None:
-            made[ARG["ATTR_ZERO_POINTS"] | of_weights] = self.zero_points.memory
+        for name, parameter in self._operands().items():
+            made[ARG[f"ATTR_{name.upper()}"] | of_weights] = parameter.memory
         return made
 
     def unpack(self) -> NDArray[Any]:
@@ -184,7 +187,7 @@ class PackedWeights:
         return plain.reshape(*leading, n, k // 2).swapaxes(-1, -2)
 
     def __repr__(self) -> str:
-        with_ = [name for name in ("scales", "zero_points") if getattr(self, name) is not None]
+        with_ = list(self._operands())
         group = f", group {self.k_group}" if self.k_group != self.dims[-2] else ""
         parameters = f" with {' and '.join(with_)}{group}" if with_ else ""
         return (
@@ -198,6 +201,7 @@ def pack(
     scales: ArrayLike | None = None,
     zero_points: ArrayLike | None = None,
     *,
+    offsets: ArrayLike | None = None,
     src_dtype: PackedFor = "f32",
     src_group: int | None = None,
     weights_dtype: DType | None = None,
@@ -212,12 +216,13 @@ def pack(
 
     weights: [K, N] or [E, K, N] (E matrices), of any type that zemm.matmul() takes.
     weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two values each, low nibble
-    first: [.., K, N / 2], or with transposed [.., N, K / 2].
+    first: [.., K, N / 2], or with transposed [.., N, K / 2]. Those of zemm.quantize_weights() know it.
 
     scales, zero_points: of the weights; a number, [N] or [.., G, N] for G groups of K / G elements.
+    offsets: likewise, in place of zero points; weights are then scales * values + offsets.
 
-    transposed: weights are [.., N, K], as torch and GGUF keep them, and scales and zero points
-    [.., N, G].
+    transposed: weights are [.., N, K], as torch and GGUF keep them, and scales, zero points and
+    offsets [.., N, G].
 
     src_dtype: the data type of the activations: "f32", "f16", "bf16", "s8" or "u8". src_group: for
     s8 and u8, the elements of K that share a scale of src; by default as many as share one of the
@@ -230,6 +235,7 @@ def pack(
     combination.
     """
     check.choice(src_dtype, PackedFor, "src_dtype")
+    weights_dtype = own_dtype(weights, weights_dtype)
     check.flag(transposed, "transposed")
     array, data_type, axis = _stored(operand(weights, "weights"), weights_dtype, transposed)
     packed = PackedWeights.__new__(PackedWeights)
@@ -247,11 +253,13 @@ def pack(
 
     if src_group is not None:
         group_count(packed.dims[-2], src_group, "weights", packed.dims, "src_group")
-    packed.scales = packed.zero_points = None
+    packed.scales = packed.zero_points = packed.offsets = None
     if scales is not None:
         packed.scales = parameter(scale_values(scales, "scales"), "scales")
     if zero_points is not None:
         packed.zero_points = parameter(weights_zero_point_values(zero_points, "zero_points"), "zero_points")
+    if offsets is not None:
+        packed.offsets = parameter(offset_values(offsets, "offsets"), "offsets")
     md = MemoryDesc(packed.dims, data_type, tag="any")
     pd = matmul_desc(packed, md, src_dtype, "f32", fpmath=fpmath, src_group=src_group)
     packed.memory = reorder(plain.memory(packed.engine), pd.query_md("weights_md"))
@@ -285,8 +293,8 @@ def matmul_desc(
     rows: int = RUNTIME_DIM,
 ) -> MatmulPrimitiveDesc:
     """The matmul, by default of any number of rows. An 8-bit src has a scale for each group of src_group
-    elements and, if the weights have zero points, reductions in groups of _sums_group(). reduced_range: it
-    has 7 bits."""
+    elements and, if the weights have zero points or offsets, reductions in groups of _sums_group().
+    reduced_range: it has 7 bits."""
     *batch, k, n = packed.dims
     attr = _matmul_attr(packed, src_dtype, 2 ** len(packed.dims) - 1, fpmath, src_group, reduced_range)
     src, dst = (rows_of(batch, rows, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
@@ -329,7 +337,7 @@ def _matmul_attr(
     if src_dtype in ("s8", "u8"):
         group = src_group if src_group is not None else packed.k_group
         attr.set_scales(ARG["SRC"], src_mask, (1, group))
-        if packed.zero_points is not None:
+        if packed.zero_points is not None or packed.offsets is not None:
             attr.set_precomputed_reductions(ARG["SRC"], src_mask, (1, packed._sums_group(group)))
         if reduced_range:
             attr.set_reduced_range(ARG["SRC"])

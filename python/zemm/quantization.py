@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm._arrays.operands import tensor
 from zemm._arrays.reorder import quantize_memory
-from zemm._arrays.scales import finite, group_count, quantized_type_of, scale_type_of, scales_of
+from zemm._arrays.scales import finite, floating, group_count, quantized_type_of, scale_type_of, scales_of
+from zemm._arrays.weight_codes import codes_of, naming_elements, pairs, rule_of
 from zemm._library import check
-from zemm.dtypes import pack_int4, type_of
+from zemm.dtypes import PackedInt4, numpy_dtype, type_of
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -41,7 +42,9 @@ class QuantizedActivationsU8(NamedTuple):
 
 
 class QuantizedWeights(NamedTuple):
-    """Weights as integers: w ~ (values - zero_points) * scales. zero_points is None if symmetric."""
+    """Weights as integers: w ~ (values - zero_points) * scales. zero_points is None if symmetric. values of 4
+    bits are a zemm.PackedInt4, which knows its type. zemm.matmul() takes the tuple as weights, and
+    zemm.pack(*q) and zemm.Linear.from_quantized(*q) its parts."""
 
     values: NDArray[Any]
     scales: NDArray[Any]
@@ -221,7 +224,7 @@ def quantize_weights(
 
     Returns a tuple of these arrays, with w ~ (values - zero points) * scales:
     - values: uint8, or int8 if symmetric, of the shape of w. For bits 4 uint8 [.., K, N / 2] with two
-      values in a byte, low nibble first: zemm's u4, or s4 if symmetric
+      values in a byte, low nibble first: zemm's u4, or s4 if symmetric, a zemm.PackedInt4
     - scales [.., K / group, N] of scale_dtype ("f32", "f16" or "bf16"). For group None [N], or
       [E, 1, N]
     - zero points, uint8 of the same shape (0..15 for bits 4); None if symmetric
@@ -229,34 +232,31 @@ def quantize_weights(
     ValueError: bits is neither 8 nor 4, group does not divide K, N is odd with bits 4, an element
     is not finite, or scale_dtype cannot hold a scale.
     """
-    if not isinstance(bits, (int, np.integer)) or bits not in (4, 8):
-        raise InvalidArgumentsError(f"bits is {check.shown(bits)}, neither 8 nor 4")
-    scale_type, is_signed = scale_type_of(scale_dtype), check.flag(symmetric, "symmetric")
-    array = finite(w, "w")
-    if array.ndim not in (2, 3):
-        raise InvalidArgumentsError(f"w has shape {array.shape}, neither [K, N] nor [E, K, N]")
-    *experts, k, n = array.shape
+    array = floating(w, "w")
+    rule = rule_of(array, bits, group, scale_dtype, symmetric)
+    *leading, k, n = array.shape
     if bits == 4 and n % 2:
         raise InvalidArgumentsError(
             f"w {array.shape} has an odd N: a row of 4-bit values would end inside a byte"
         )
-    groups = 1 if group is None else group_count(k, group, "w", array.shape)
-    grouped = array.reshape(*experts, groups, k // max(groups, 1), n)
-    zero_points = None
-    if is_signed:
-        top = 2 ** (bits - 1) - 1
-        scales = scales_of(np.abs(grouped).max(axis=-2, initial=0.0), top, scale_type)
-        steps = scales.astype(np.float64)
-        codes = np.rint(grouped / steps[..., None, :]).clip(-top, top).astype(np.int8)
-    else:
-        top = 2**bits - 1
-        low = grouped.min(axis=-2, initial=0.0)
-        scales = scales_of(grouped.max(axis=-2, initial=0.0) - low, top, scale_type)
-        steps = scales.astype(np.float64)
-        zero_points = np.rint(-low / steps).clip(0, top).astype(np.uint8)
-        values = np.rint(grouped / steps[..., None, :]) + zero_points[..., None, :]
-        codes = values.clip(0, top).astype(np.uint8)
-    codes = codes.reshape(array.shape)
-    if group is None and not experts:
+    groups = 1 if group is None else k // rule.group
+    values = np.empty((*leading, k, n * bits // 8), rule.values_type if bits == 8 else np.uint8)
+    scales = np.ones((*leading, groups, n), numpy_dtype(rule.scale_type))
+    zero_points = None if rule.is_signed else np.zeros(scales.shape, np.uint8)
+    for at in np.ndindex(*leading) if array.size else ():
+        with naming_elements(array):
+            for codes in codes_of(array[at], rule):
+                if bits == 8:
+                    values[at][codes.k, codes.n] = codes.values
+                else:
+                    half = slice(codes.n.start // 2, codes.n.stop // 2)
+                    values[at][codes.k, half] = pairs(codes.values, -1)
+                own = codes.groups(rule)
+                scales[at][own, codes.n] = codes.scales
+                if zero_points is not None and codes.zero_points is not None:
+                    zero_points[at][own, codes.n] = codes.zero_points
+    if group is None and not leading:
         scales, zero_points = scales[0], None if zero_points is None else zero_points[0]
-    return QuantizedWeights(codes if bits == 8 else pack_int4(codes), scales, zero_points)
+    if bits == 4:
+        values = PackedInt4(values, "s4" if rule.is_signed else "u4")
+    return QuantizedWeights(values, scales, zero_points)

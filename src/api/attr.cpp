@@ -198,6 +198,11 @@ zemm_status_t zemm_primitive_attr_set_zero_points_v2(zemm_primitive_attr_t attr,
     });
 }
 
+zemm_status_t zemm_primitive_attr_set_offsets(zemm_primitive_attr_t attr, int arg, int mask, int group_ndims,
+                                              const zemm_dims_t group_dims, zemm_data_type_t data_type) {
+    return with(attr, [&](auto &a) { set_offsets(a, {arg, mask, group_ndims, group_dims, data_type}); });
+}
+
 zemm_status_t zemm_primitive_attr_set_precomputed_reductions(zemm_primitive_attr_t attr, int arg, int mask,
                                                              int group_ndims, const zemm_dims_t group_dims,
                                                              zemm_data_type_t data_type) {

@@ -119,7 +119,7 @@ bool is_scaled_arg(int arg) {
            (arg >= ZEMM_ARG_MULTIPLE_SRC && arg < ZEMM_ARG_MULTIPLE_DST);
 }
 
-// Checks mask, groups and is_on_host, whose rules are the same for all three kinds of parameters.
+// Checks mask, groups and is_on_host, whose rules are the same for all kinds of parameters.
 quant_entry checked_entry(const char *caller, const quant_request &r) {
     if (r.mask < 0 || r.mask >= 1 << ZEMM_MAX_NDIMS)
         fail(zemm_invalid_arguments, "%s: mask %d is outside 0..%d", caller, r.mask,
@@ -219,6 +219,16 @@ void set_zero_points(zemm_primitive_attr &attr, const quant_request &r) {
     if (is_int4(r.data_type))
         need_mask(caller, r);
     attr.zero_points[r.arg] = e;
+}
+
+void set_offsets(zemm_primitive_attr &attr, const quant_request &r) {
+    const char *const caller = "zemm_primitive_attr_set_offsets";
+    if (r.arg != ZEMM_ARG_WEIGHTS)
+        fail(zemm_invalid_arguments, "%s: arg %d (%s): only weights have offsets", caller, r.arg,
+             arg_text(r.arg).c_str());
+    if (!is_floating(r.data_type) || !suits(r.data_type, role::zero_point))
+        refuse_type(caller, r.data_type, "f16, bf16, f32");
+    attr.offsets[r.arg] = checked_entry(caller, r);
 }
 
 void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r) {
@@ -332,6 +342,7 @@ std::string attr_key(const zemm_primitive_attr &a) {
     key_writer key;
     key.add_map(a.scales);
     key.add_map(a.zero_points);
+    key.add_map(a.offsets);
     key.add_map(a.precomputed_reductions);
     key.add(a.fpmath_mode, a.fpmath_apply_to_int, a.deterministic, a.accumulation_mode, a.scratchpad_mode);
     key.add(a.rounding.size());

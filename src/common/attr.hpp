@@ -13,7 +13,7 @@
 
 namespace zemm {
 
-// Scales, zero points or precomputed reductions of one argument.
+// Scales, zero points, offsets or precomputed reductions of one argument.
 struct quant_entry {
     int mask = 0;
     int group_ndims = 0;           // 0 or 2
@@ -50,7 +50,7 @@ struct zemm_post_ops {
 };
 
 struct zemm_primitive_attr {
-    zemm::quant_map scales, zero_points, precomputed_reductions;
+    zemm::quant_map scales, zero_points, offsets, precomputed_reductions;
     zemm_fpmath_mode_t fpmath_mode = zemm::default_fpmath_mode();
     bool fpmath_apply_to_int = false;
     bool deterministic = false;

@@ -19,6 +19,7 @@ struct quant_request {
 };
 void set_scales(zemm_primitive_attr &attr, const quant_request &r);
 void set_zero_points(zemm_primitive_attr &attr, const quant_request &r);
+void set_offsets(zemm_primitive_attr &attr, const quant_request &r);
 void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r);
 
 void set_default_fpmath_mode(zemm_fpmath_mode_t mode);

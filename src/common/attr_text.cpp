@@ -28,6 +28,8 @@ std::string arg_text(int arg) {
     for (const auto &[known, name] : names)
         if (known == arg)
             return name;
+    if (arg & ZEMM_ARG_ATTR_OFFSETS)
+        return "attr_offsets_" + arg_text(arg & ~ZEMM_ARG_ATTR_OFFSETS);
     if (arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE)
         return text("attr_post_op%d_%s", arg / ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1,
                     arg_text(arg % ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE).c_str());
@@ -156,6 +158,7 @@ std::string attr_text(const zemm_primitive_attr &a) {
     std::string result = modes_text(a);
     result += quant_text("attr-scales", a.scales);
     result += quant_text("attr-zero-points", a.zero_points);
+    result += quant_text("attr-offsets", a.offsets);
     result += quant_text("attr-precomputed-reductions", a.precomputed_reductions);
     const char *separator = " attr-reduced-range:";
     for (int arg : a.reduced_range) {

@@ -77,6 +77,7 @@
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
 //   IS_PARTIAL(p), SRC_SCALE_DT(p), WEI_SCALE_DT(p), WEI_ZP_DT(p), HAS_ROW_GROUPS(p), HAS_K_GROUPS(p)
+//   ADDS_OFFSETS        whether offsets of the weights are added to scaled sums; else they become zero points
 //   CALLED              optional: how functions of tensor.h are declared that need not be inlined
 // and in the header that OWNER_EPILOGUE names
 //   finish_row, store_row    bias, post-ops, scale and zero point of dst; conversion and store
@@ -130,6 +131,9 @@
 //                       With it COLUMNS_AT_ONCE vectors of columns, and POLICY_STATE and NOTE_END of
 //                       owner/work_item/kept.h
 //   multiply_segment(count, v0, a, from, quads, b, sum)   its products
+//   TERMS_ARE_WORDS     optional, with KEEPS_SEGMENTS: whether terms of ZP_TERM_F32 are made in integers.
+//                       With it KEPT_ZERO_POINT(zp), KEPT_CORRECTION(sum), what they are made from, and
+//                       NEGATED_TERM(zp, correction), of these two
 //   PREFETCHES_DST      optional: the tile of dst is prefetched before the products (PREFETCH_DST)
 //   MULTIPLIES_UNITS    optional: products are made by tiles, of ROWS rows and half of the columns at a time
 //                       (owner/work_item/units.h). With it POLICY_STATE and NOTE_END of
@@ -142,6 +146,12 @@
 
 #ifndef KEEPS_UNITS
 #define KEEPS_UNITS false
+#endif
+#ifndef TERMS_ARE_WORDS
+#define TERMS_ARE_WORDS false
+#define KEPT_ZERO_POINT(zp) as_column_i(to_column_f(zp))
+#define KEPT_CORRECTION(sum) as_column_i(to_column_f(sum))
+#define NEGATED_TERM(zp, correction) ((vec_i)0)
 #endif
 #ifndef POLICY_BLOCK_K
 #define POLICY_BLOCK_K TILE_K

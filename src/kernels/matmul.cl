@@ -57,6 +57,8 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
                 isum[SUM_OF(i)] -= (vec_i)t->wei_sum[COLUMN_OF(i)] * (vec_i)parameters->src_zp[ROW_OF(i)];
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[SUM_OF(i)]) : fsum[SUM_OF(i)];
+                if (ADDS_OFFSETS)
+                    scaled *= (vec_f)t->wei_scale[COLUMN_OF(i)];
                 if (!SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32 && ENDS_WITH_TERM(block)) {
                     const vec_f zp = (vec_f)float_zero_points(t->wei_zp[COLUMN_OF(i)]);
                     const vec_f correction = (vec_f)parameters->float_correction[ROW_OF(i)];
@@ -66,11 +68,15 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
                 if (SUMS_ARE_BITS) // SUM_BEGIN * scale is exact: this rounds sum * scale once
                     scaled = fma(as_vec_f(isum[SUM_OF(i)]), (vec_f)t->wei_scale[COLUMN_OF(i)],
                                  (vec_f)(t->wei_scale[COLUMN_OF(i)] * -as_column_f((column_i)SUM_BEGIN)));
-                else if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
-                    scaled *= (vec_f)t->wei_scale[COLUMN_OF(i)];
+                else if (!ADDS_OFFSETS) {
+                    if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
+                        scaled *= (vec_f)t->wei_scale[COLUMN_OF(i)];
+                }
                 if (HAS(FLAG_SRC_SCALE_K))
                     result[RESULT_OF(i)] =
                         fma(scaled, (vec_f)parameters->src_scale[ROW_OF(i)], result[RESULT_OF(i)]);
+                else if (ADDS_OFFSETS)
+                    result[RESULT_OF(i)] += scaled;
                 else
                     result[RESULT_OF(i)] =
                         fma(scaled, (vec_f)t->wei_scale[COLUMN_OF(i)], result[RESULT_OF(i)]);
@@ -91,7 +97,26 @@ static inline void load_float_zero_points(global const struct matmul_problem *p,
     load_column_scales(zp, args->wei_zp, &p->wei_zp, WEI_ZP_DT(p), as_float(args->host_wei_zp), &t->wei_zp_at,
                        along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
     for (int v = 0; v < NV; ++v)
-        t->wei_zp[v] = as_column_i(zp[v] - (column_f)(float)WEI_SHIFT);
+        t->wei_zp[v] = as_column_i(HAS(FLAG_OFFSETS) ? zp[v] : zp[v] - (column_f)(float)WEI_SHIFT);
+}
+
+// Makes zero points of the offsets that were loaded in their place. Where the nest adds them to scaled sums,
+// they have the weights' scale already, and the other sign. Else they are divided by it, and a scale near 0
+// becomes one that does not change such weights.
+static inline void fold_offsets(__private struct tile *t) {
+    for (int v = 0; v < NV; ++v) {
+        const column_f offset = as_column_f(t->wei_zp[v]), scale = t->wei_scale[v];
+        const column_f shift = (column_f)(float)WEI_SHIFT;
+        if (ADDS_OFFSETS) {
+            t->wei_zp[v] = as_column_i(-fma(scale, shift, offset));
+            continue;
+        }
+        const column_f least = fabs(offset) * (column_f)0x1p-32f;
+        const column_f divisor = fabs(scale) >= least ? scale : least;
+        const column_f zp = divisor == (column_f)0.f ? (column_f)0.f : -offset / divisor;
+        t->wei_zp[v] = as_column_i(zp - shift);
+        t->wei_scale[v] = divisor;
+    }
 }
 
 // Loads zero points and scales of the columns for the block's segment.
@@ -112,6 +137,8 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
         load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, WEI_SCALE_DT(p),
                            args->host_wei_scale, &t->wei_scale_at,
                            along_k(p, block, p->wei_scale.row_group) * block->steps.wei_scale);
+        if (HAS(FLAG_OFFSETS))
+            fold_offsets(t);
         for (int v = 0; v < NV; ++v)
             t->wei_scale[v] *= SUM_FACTOR;
     }

@@ -200,9 +200,11 @@ enum zp_term {
 #define FLAG_ONE_MATRIX (1u << 20) // Xe rows: a tile's rows are rows of one matrix of the batch
 #define FLAG_PANEL_TAIL (1u << 21) // Xe rows: K is no multiple of a panel
 #define FLAG_WEI_2D (1u << 22)     // Xe rows: 2-D block loads can read the weights
-#define FLAG_SPLIT_F32 (1u << 23)  // Xe rows: f32 is split into two bf16
-#define FLAG_SLICES (1u << 24)     // Xe rows: sub-groups share a tile, each with a slice of K
-#define FLAG_SUM_BITS (1u << 25)   // Xe rows: s32 sums are also the bits of an f32 (SUM_BEGIN)
+// A value of src is the sum of two bf16. Xe rows split f32, and of the weights, too. For rows with AMX,
+// widen_src has split f16.
+#define FLAG_SPLIT (1u << 23)
+#define FLAG_SLICES (1u << 24)   // Xe rows: sub-groups share a tile, each with a slice of K
+#define FLAG_SUM_BITS (1u << 25) // Xe rows: s32 sums are also the bits of an f32 (SUM_BEGIN)
 // CPU rows: a work-item computes several neighbouring tiles (owner/work_item/abreast.h).
 #define FLAG_ABREAST (1u << 26)
 #define FLAG_FLOAT_ZP (1u << 27)   // weights zero points are floats; kernels keep them as bits of f32
@@ -210,10 +212,16 @@ enum zp_term {
 #define FLAG_ARRANGED (1u << 29)   // Xe rows: src is what arrange_src wrote: rows are padded with zeros
 // CPU rows with AVX2: src has 7 bits, so that products of pairs of bytes fit into 16 bits.
 #define FLAG_REDUCED_RANGE (1u << 30)
+// With FLAG_FLOAT_ZP: the floats are offsets of the weights, which are scale * value + offset.
+#define FLAG_OFFSETS (1u << 31)
 
 // Bytes. Rows of src that are a multiple of this apart fall into so few sets of the first-level cache that
 // the tiles of AMX displace their own rows.
 #define STRIDE_OF_SETS 2048
+// Elements from row to row of a src that is copied for tiles of AMX. line: elements in a cache line. Rows
+// begin at cache lines, an odd number of lines apart. With FLAG_SPLIT the first bf16 of the elements of a row
+// are such a row, and the second ones the next.
+#define WIDE_ROW(k, line) ((((k) + (line)-1) / (line) | 1) * (line))
 
 #define MOST_ABREAST 16
 #define BLOCK_ABREAST 16    // elements of K in a block with FLAG_ABREAST

@@ -18,7 +18,8 @@ namespace {
 // Whether the argument is a bias or a tensor of a post-op. An execution that passes one to a
 // primitive without it is refused, because skipping it would silently give a wrong result.
 bool names_a_tensor(int arg) {
-    return arg == ZEMM_ARG_BIAS || arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE;
+    return arg == ZEMM_ARG_BIAS ||
+           (arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE && arg < ZEMM_ARG_ATTR_OFFSETS);
 }
 
 // Whether part may be a submemory of whole: it has whole's strides and blocks, and all its elements
@@ -114,6 +115,7 @@ std::string argument_name(int arg) {
         name += std::string(flag_name) + " | ";
         arg &= ~flag;
     };
+    take(ZEMM_ARG_ATTR_OFFSETS, "ZEMM_ARG_ATTR_OFFSETS");
     if (arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE) {
         const int index = arg / ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1;
         name = text("ZEMM_ARG_ATTR_MULTIPLE_POST_OP(%d) | ", index);
@@ -179,7 +181,7 @@ memory_map bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
             continue;
         const auto expected = arguments.find(arg);
         if (expected == arguments.end()) {
-            if (names_a_tensor(arg))
+            if (names_a_tensor(arg) || arg & ZEMM_ARG_ATTR_OFFSETS)
                 fail(zemm_invalid_arguments, "%s is surplus: the primitive has no such argument",
                      argument_name(arg).c_str());
             continue; // skip arguments that the primitive does not have, as oneDNN does

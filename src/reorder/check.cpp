@@ -134,6 +134,8 @@ void check_attributes(const problem &p) {
     check_rounding(p);
     check_scales(p);
     check_zero_points(p);
+    if (!p.attr.offsets.empty())
+        fail(zemm_invalid_arguments, "offsets of weights are for a matmul, not for a reorder");
     check_post_ops(p);
     if ((md_is_sparse(p.src) || md_is_sparse(p.dst)) && p.is_dynamic())
         fail(zemm_unimplemented, "dynamic dst scales need dense tensors");

@@ -47,10 +47,16 @@ static float float_of(uint32_t bits) {
     return value;
 }
 
+/* Of 0, and of normal numbers that f16 has. */
+static uint16_t f16_of(float value) {
+    const uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffff;
+    return (uint16_t)((bits >> 16 & 0x8000) | (magnitude ? (magnitude >> 13) - (112 << 10) : 0));
+}
+
 void tensor_fill(struct tensor *t) {
     const size_t elements = (size_t)t->rows * (size_t)t->columns;
     uint32_t state = (uint32_t)elements;
-    if (t->type != zemm_f32 && t->type != zemm_bf16) {
+    if (t->type != zemm_f32 && t->type != zemm_bf16 && t->type != zemm_f16) {
         const size_t bytes = bytes_of(t->type, elements);
         for (size_t i = 0; i < bytes; i++)
             ((uint8_t *)t->data)[i] = (uint8_t)next_random(&state);
@@ -60,6 +66,8 @@ void tensor_fill(struct tensor *t) {
         const float value = (float)((int)(next_random(&state) & 255) - 128) / 64;
         if (t->type == zemm_f32)
             ((float *)t->data)[i] = value;
+        else if (t->type == zemm_f16)
+            ((uint16_t *)t->data)[i] = f16_of(value);
         else /* bf16 has the value's eight bits, so that nothing is cut off */
             ((uint16_t *)t->data)[i] = (uint16_t)(bits_of(value) >> 16);
     }

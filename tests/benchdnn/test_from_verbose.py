@@ -63,6 +63,8 @@ def test_a_log_of_the_library_runs_again(tmp_path: Path, capsys: Capture) -> Non
         "--attr-post-ops=relu+add:f32:2",
         "--attr-reduced-range=src",
         "4x64:64x16",
+        "--attr-zero-points=",
+        "--attr-offsets=wei:common:2:f32,wei:per_tensor:f16:32x1",
         "5x64:64x16",
     ]
     command = [sys.executable, "-m", "zemm.benchdnn", "--matmul", *arguments]
@@ -74,7 +76,7 @@ def test_a_log_of_the_library_runs_again(tmp_path: Path, capsys: Capture) -> Non
     (tmp_path / "cases").write_text("\n".join(case_lines(capsys, tmp_path / "log")))
     assert main(["--matmul", f"--batch={tmp_path}/cases"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-2].startswith("tests:2 passed:2 ")
+    assert lines[-2].startswith("tests:3 passed:3 ")
     assert lines[1].endswith("4x64:64x16") or lines[0].endswith("4x64:64x16")
 
 

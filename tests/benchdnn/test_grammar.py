@@ -175,6 +175,14 @@ def test_float_zero_points() -> None:
         attributes.parse_scales("wei:common:-1.5:f16", "")
 
 
+def test_offsets() -> None:
+    line = "--attr-offsets=wei:common:-1.5:f16"
+    assert attributes.Attributes(offsets=attributes.parse_offsets(line[15:], "")).changed() == [line]
+    grouped = attributes.parse_offsets("wei:per_tensor:f16:32x1", "")[0]
+    assert (grouped.data_type, grouped.groups) == ("f16", (32, 1))
+    assert attributes.parse_offsets("wei:common:0", "") == ()
+
+
 @pytest.mark.parametrize(
     "text",
     ["src", "src:", "source:common", "src:common:-1", "src:per_oc:f17", "src:per_oc:f16:4",

@@ -115,6 +115,7 @@ def test_onednn_names_what_it_refuses() -> None:
         ("--bia-dt=f32", "--peer-bia-dt=undef drops it"),
         ("--attr-post-ops=relu", "--peer-attr-post-ops=none drops it"),
         ("--attr-precomputed-reductions=src:per_tensor:s32:1x128", "--peer-attr-precomputed-reductions=none"),
+        ("--attr-offsets=wei:common:1", "--peer-attr-offsets=none drops it"),
         ("--attr-dropout=0.5", "which no option drops"),
         ("--attr-rounding-mode=dst:stochastic", "which no option drops"),
     ],

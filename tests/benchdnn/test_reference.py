@@ -46,6 +46,7 @@ def test_bias() -> None:
 
 SCALES_SRC, SCALES_WEI, SCALES_DST = (args.SCALES | arg for arg in (args.SRC, args.WEI, args.DST))
 ZP_SRC, ZP_WEI, ZP_DST = (args.ZERO_POINTS | arg for arg in (args.SRC, args.WEI, args.DST))
+OFFSETS_WEI = args.OFFSETS | args.WEI
 
 
 def test_scales() -> None:
@@ -63,6 +64,12 @@ def test_zero_points() -> None:
     # B - [0, -1] = [[1, 0], [2, 1]]; A times that = [[5, 2], [11, 4]].
     assert run("--dt=s8:s8:f32 --attr-zero-points=wei:per_oc", {ZP_WEI: [[0, -1]]}) == [[5, 2], [11, 4]]
     assert run("--dt=s8:s8:s8 --attr-zero-points=dst:common:7", {ZP_DST: [[7]]}) == [[12, 6], [18, 4]]
+
+
+def test_offsets_are_added_after_the_scale() -> None:
+    # B * 2 + [1, 0] = [[3, -2], [5, 0]]; A times that = [[13, -2], [29, -6]].
+    options = "--dt=s8:s8:f32 --attr-scales=wei:common:2 --attr-offsets=wei:per_oc"
+    assert run(options, {SCALES_WEI: [[2]], OFFSETS_WEI: [[1, 0]]}) == [[13, -2], [29, -6]]
 
 
 def test_weight_zero_point_comes_off_before_the_scale() -> None:

@@ -175,6 +175,22 @@ static void zero_points(void) {
     OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_SRC, 2, 2, groups, zemm_u8));
 }
 
+static void offsets(void) {
+    const zemm_dims_t groups = {32, 1};
+    static const zemm_data_type_t types[] = {zemm_f16, zemm_bf16, zemm_f32};
+    for (size_t i = 0; i < 3; i++)
+        OK(zemm_primitive_attr_set_offsets(attr, ZEMM_ARG_WEIGHTS, 3, 2, groups, types[i]));
+    OK(zemm_primitive_attr_set_offsets(attr, ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_f32));
+    static const int bad_args[] = {0, 1, 17, 34, 41, -1};
+    for (size_t i = 0; i < 6; i++)
+        INVALID("only weights have offsets",
+                zemm_primitive_attr_set_offsets(attr, bad_args[i], 0, 0, NULL, zemm_f32));
+    INVALID("s8", zemm_primitive_attr_set_offsets(attr, ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_s8));
+    INVALID("f64", zemm_primitive_attr_set_offsets(attr, ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_f64));
+    INVALID("mask 0", zemm_primitive_attr_set_offsets(attr, ZEMM_ARG_WEIGHTS, 0, 2, groups, zemm_f32));
+    INVALID("group_ndims 1", zemm_primitive_attr_set_offsets(attr, ZEMM_ARG_WEIGHTS, 3, 1, groups, zemm_f32));
+}
+
 static void reductions(void) {
     const zemm_dims_t groups = {1, 64};
     OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, groups, zemm_s32));
@@ -228,6 +244,7 @@ int main(void) {
     dropout();
     scales();
     zero_points();
+    offsets();
     reductions();
     copies();
     OK(zemm_primitive_attr_destroy(attr));

@@ -55,6 +55,19 @@ own<zemm_primitive_desc_t> matmul(zemm_dim_t m, zemm_dim_t n, zemm_data_type_t s
     return pd;
 }
 
+using attr_setter = decltype(&zemm_primitive_attr_set_offsets);
+
+// With floats for the weights, which `set` declares.
+own<zemm_primitive_desc_t> matmul_with(attr_setter set) {
+    own<zemm_primitive_attr_t> attr;
+    OK(zemm_primitive_attr_create(&attr));
+    OK(set(attr, ZEMM_ARG_WEIGHTS, 2, 0, nullptr, zemm_f32));
+    own<zemm_primitive_desc_t> pd;
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, matrix(3, k, zemm_s8), matrix(k, 16, zemm_u8), nullptr,
+                                         matrix(3, 16, zemm_f32), attr));
+    return pd;
+}
+
 own<zemm_primitive_desc_t> transposition() {
     own<zemm_primitive_desc_t> pd;
     OK(zemm_reorder_primitive_desc_create(&pd, matrix(16, 16, zemm_f32), engine,
@@ -68,6 +81,8 @@ const std::vector<std::function<own<zemm_primitive_desc_t>()>> problems = {
     [] { return matmul(3, 16, zemm_s8, zemm_u8, true); },
     transposition,
     [] { return matmul(ZEMM_RUNTIME_DIM_VAL, 16, zemm_f32, zemm_f32, false); },
+    [] { return matmul_with(zemm_primitive_attr_set_offsets); },
+    [] { return matmul_with(zemm_primitive_attr_set_zero_points); },
 };
 
 bytes id_of(zemm_primitive_desc_t pd) {
@@ -193,6 +208,8 @@ void check_result(zemm_primitive_desc_t pd, zemm_primitive_t primitive, size_t p
 
 void use(const std::filesystem::path &folder) {
     refuses_spirv = true;
+    const size_t last = problems.size() - 1;
+    check_refused(problems[last](), read(file_of(folder, "blob", last - 1)), "cache_blob_id differs");
     for (size_t i = 0; i < problems.size(); ++i) {
         const auto pd = problems[i]();
         const bytes blob = read(file_of(folder, "blob", i));

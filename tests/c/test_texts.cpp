@@ -53,6 +53,10 @@ void attributes() {
                        "attr-zero-points:dst:0:s32:host_scalar+wei:3:u4:32x1 "
                        "attr-precomputed-reductions:src0:3:s32:1x128");
     a = {};
+    set_offsets(a, {ZEMM_ARG_WEIGHTS, 3, 2, wei_groups, zemm_bf16});
+    SAME(attr_text(a), "attr-offsets:wei:3:bf16:32x1");
+    SAME(arg_text(ZEMM_ARG_ATTR_OFFSETS | ZEMM_ARG_WEIGHTS), "attr_offsets_wei");
+    a = {};
     set_scratchpad_mode(a, zemm_scratchpad_mode_user);
     set_fpmath_mode(a, zemm_fpmath_mode_bf16, true);
     set_accumulation_mode(a, zemm_accumulation_mode_f16);
@@ -135,6 +139,10 @@ void keys() {
     add([](auto &a) { set_scales(a, {ZEMM_ARG_SRC, 0, 0, nullptr, zemm_f32, true}); });
     add([](auto &a) { set_zero_points(a, {ZEMM_ARG_SRC, 0, 0, nullptr, zemm_s32}); });
     add([&](auto &a) { set_scales(a, {ZEMM_ARG_SRC, 3, 2, groups, zemm_f32}); });
+    add([&](auto &a) { set_zero_points(a, {ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f32}); });
+    add([&](auto &a) { set_offsets(a, {ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f32}); });
+    add([&](auto &a) { set_offsets(a, {ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f16}); });
+    add([&](auto &a) { set_offsets(a, {ZEMM_ARG_WEIGHTS, 3, 0, nullptr, zemm_f16}); });
     add([&](auto &a) { set_precomputed_reductions(a, {ZEMM_ARG_SRC, 3, 2, groups, zemm_s32}); });
     add([&](auto &a) { append_binary(a.post_ops, zemm_binary_add, row, nullptr); });
     add([&](auto &a) { append_binary(a.post_ops, zemm_binary_add, column, nullptr); });

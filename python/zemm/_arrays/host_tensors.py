@@ -32,9 +32,16 @@ class Host(Protocol):
 
     def is_plain(self, x: Any) -> bool: ...
 
-    def empty(self, shape: Shape, data_type: DataType) -> Any: ...
+    def form(self, shape: Shape, data_type: DataType) -> Any:
+        """What empty() takes."""
+
+    def empty(self, form: Any, x: Any) -> Any:
+        """A new plain tensor of this form, beside x."""
 
     def address(self, x: Any) -> int: ...
+
+    def pointer(self, x: Any) -> Any:
+        """The address of a plain tensor as a pointer of C."""
 
     def check_writable(self, out: Any) -> None:
         """ValueError: out is read-only, or some of its elements share memory."""
@@ -43,6 +50,9 @@ class Host(Protocol):
 
     def bytes_of(self, x: Any) -> NDArray[np.uint8]:
         """The bytes of a plain tensor, without a copy."""
+
+    def of_array(self, array: NDArray[Any]) -> Any:
+        """A tensor of an array's bytes, without a copy if the array is dense."""
 
 
 class _Numpy:
@@ -59,11 +69,17 @@ class _Numpy:
         flags = x.flags
         return bool(flags.c_contiguous and flags.aligned and x.dtype.isnative)
 
-    def empty(self, shape: Shape, data_type: DataType) -> Any:
-        return np.empty(shape, numpy_dtype(data_type))
+    def form(self, shape: Shape, data_type: DataType) -> tuple[Shape, Any]:
+        return shape, numpy_dtype(data_type)
+
+    def empty(self, form: tuple[Shape, Any], x: Any) -> Any:
+        return np.empty(*form)
 
     def address(self, x: Any) -> int:
         return library.address_of(x)
+
+    def pointer(self, x: Any) -> Any:
+        return library.pointer_to(x)
 
     def check_writable(self, out: Any) -> None:
         if not isinstance(out, np.ndarray):
@@ -80,17 +96,28 @@ class _Numpy:
         array: NDArray[Any] = x
         return array.reshape(-1).view(np.uint8)
 
+    def of_array(self, array: NDArray[Any]) -> Any:
+        return array
+
 
 _NUMPY = _Numpy()
 # Native byte order only: the keys of a dict compare equal to it alone.
 _TYPES: dict[Any, DataType] = {numpy_dtype(name): name for name in ("f32", "f16", "bf16")}
 
 
+_HOSTS: dict[type, Host] = {np.ndarray: _NUMPY}  # of the types that most tensors have
+
+
 def host_of(x: Any) -> Host:
     """The kind of a tensor: torch's for its tensors, else numpy's."""
-    if type(x) is not np.ndarray and "torch" in sys.modules:
+    return _HOSTS.get(type(x)) or _find_host(x)
+
+
+def _find_host(x: Any) -> Host:
+    if "torch" in sys.modules:
         from zemm._arrays import torch_tensors
 
+        _HOSTS[torch_tensors.Tensor] = torch_tensors.HOST
         if torch_tensors.is_tensor(x):
             return torch_tensors.HOST
     return _NUMPY

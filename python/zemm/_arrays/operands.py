@@ -23,6 +23,7 @@ Shape = tuple[int, ...]
 SCALE_TYPES = types_for("scale")
 _FOR_MANY = ("e8m0", "f8_e4m3")  # the library takes no single scale of these types
 ZERO_POINT_TYPES = tuple(name for name in types_for("zero_point") if name not in FOUR_BIT)
+_OFFSET_TYPES = tuple(name for name in ZERO_POINT_TYPES if name in FLOATING)
 _INTEGER_ZERO_POINTS = tuple(name for name in ZERO_POINT_TYPES if name not in FLOATING)
 
 
@@ -223,6 +224,14 @@ def zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
 def weights_zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
     """Zero points of weights: integers or floats. float64 becomes float32."""
     return _of_type(as_float32(_integers_of_32_bits(values, name), name), name, ZERO_POINT_TYPES)
+
+
+def offset_values(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Offsets of weights: floats. Integers and float64 become float32."""
+    array = check.array(values, name)
+    if array.dtype.kind in "iu":
+        array = array.astype(np.float32)
+    return _of_type(as_float32(array, name), name, _OFFSET_TYPES)
 
 
 def _integers_of_32_bits(values: ArrayLike, name: str) -> NDArray[Any]:

@@ -31,6 +31,13 @@ def reorder(src: Memory, md: MemoryDesc, *, stream: Stream | None = None) -> Mem
     return dst
 
 
+def reorder_to(src: Memory, dst: Memory) -> None:
+    """Copy src to another memory of its engine, whose layout and data type may be others."""
+    engine = _engine_of(src, "src", None)
+    pd = ReorderPrimitiveDesc(engine, src.md, dst.md)
+    _run(pd, engine, None, {ARG["FROM"]: src, ARG["TO"]: dst})
+
+
 def quantize_memory(
     x: Memory,
     group: int,

@@ -15,12 +15,18 @@ from zemm.words import QuantizedDType, QuantizedType, ScaleDType, ScaleType
 Shape = tuple[int, ...]
 
 
-def finite(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Floating-point values as float64. ValueError: an element is not finite, or is no float."""
+def floating(values: ArrayLike, name: str) -> NDArray[Any]:
+    """An array of floating-point values. ValueError: it has another type."""
     array = check.array(values, name)
     dtype = type_of(array, name)
     if dtype not in FLOATING:
         raise InvalidArgumentsError(f"{name} has type {dtype}, not one of {', '.join(sorted(FLOATING))}")
+    return array
+
+
+def finite(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Floating-point values as float64. ValueError: an element is not finite, or is no float."""
+    array = floating(values, name)
     wide = array.astype(np.float64)
     bad = ~np.isfinite(wide)
     if bad.any():

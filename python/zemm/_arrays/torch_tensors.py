@@ -2,12 +2,15 @@
 """CPU tensors of torch for zemm._arrays.host_tensors, which imports this once the program has imported
 torch."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.autograd import forward_ad
 
+from zemm._library import library
 from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
 from zemm.dtypes import numpy_dtype
 from zemm.errors import InvalidArgumentsError
@@ -28,18 +31,24 @@ _TYPES: dict[Any, DataType] = {
 _DTYPES = {name: dtype for dtype, name in _TYPES.items()}
 
 
+Tensor = torch.Tensor
+
+
 def is_tensor(x: Any) -> bool:
-    return isinstance(x, torch.Tensor)
+    return isinstance(x, Tensor)
 
 
 class _Torch:
     def check(self, x: Any, name: str) -> Any:
-        if x.device.type != "cpu":
+        if not x.is_cpu:
             raise InvalidArgumentsError(f"{name} is on the device {x.device}: call {name}.cpu() first")
-        if x.layout != torch.strided:
+        if x.layout is not torch.strided:
             raise InvalidArgumentsError(f"{name} has the layout {x.layout}: call {name}.to_dense() first")
+        if forward_ad._current_level >= 0:
+            refuse_tangent(x, name)
+        if type(x) is torch.Tensor and not x.requires_grad:
+            return x
         refuse_gradient(x, name)
-        refuse_tangent(x, name)
         return x.detach()
 
     def type_name(self, x: Any, name: str) -> DataType:
@@ -56,8 +65,13 @@ class _Torch:
     def is_plain(self, x: Any) -> bool:
         return bool(x.is_contiguous()) and not x.is_neg()
 
-    def empty(self, shape: tuple[int, ...], data_type: DataType) -> Any:
-        return torch.empty(shape, dtype=_DTYPES[data_type], device="cpu")
+    def form(self, shape: tuple[int, ...], data_type: DataType) -> tuple[Any, ...]:
+        strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
+        return shape, strides, _DTYPES[data_type]
+
+    def empty(self, form: tuple[Any, ...], x: Any) -> Any:
+        shape, strides, dtype = form  # with strides torch takes half as long
+        return x.new_empty_strided(shape, strides, dtype=dtype)
 
     def address(self, x: Any) -> int:
         try:
@@ -70,6 +84,13 @@ class _Torch:
                 " is for programs that do this"
             )
         return address
+
+    def pointer(self, x: Any) -> Any:
+        try:
+            address = x.data_ptr()
+        except RuntimeError:
+            address = 0
+        return library.pointer(address or self.address(x))
 
     def check_writable(self, out: Any) -> None:
         if not isinstance(out, torch.Tensor):
@@ -87,6 +108,9 @@ class _Torch:
             return np.empty(0, np.uint8)
         return np.asarray(x.view(-1).view(torch.uint8).numpy())
 
+    def of_array(self, array: NDArray[Any]) -> torch.Tensor:
+        return sharing(array)
+
 
 HOST = _Torch()
 
@@ -98,7 +122,12 @@ def dtype_of(name: DataType) -> torch.dtype:
 
 def from_array(array: NDArray[Any]) -> torch.Tensor:
     """A tensor with a copy of an array, also of the types of ml_dtypes that torch has."""
+    return sharing(np.array(array, order="C"))
+
+
+def sharing(array: NDArray[Any]) -> torch.Tensor:
+    """The same with the bytes of the array if it is dense and row-major."""
     names = {numpy_dtype(name): dtype for name, dtype in _DTYPES.items()}
-    plain = np.array(array, order="C", ndmin=1)
+    plain = np.ascontiguousarray(array)
     tensor = torch.from_numpy(plain.reshape(-1).view(np.uint8)).view(names[plain.dtype])
     return tensor.reshape(array.shape)

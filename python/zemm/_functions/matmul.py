@@ -14,6 +14,7 @@ from zemm._arrays.operands import (
     describe,
     describe_src,
     in_place,
+    offset_values,
     operand,
     reduction_values,
     scale_values,
@@ -28,13 +29,14 @@ from zemm._functions.post_op_entries import append_entry
 from zemm._library import check
 from zemm._library.library import ARG
 from zemm.attributes import Attr, PostOps
-from zemm.dtypes import FOUR_BIT, as_float32, dtype_name, numpy_dtype, type_of
+from zemm.dtypes import FOUR_BIT, as_float32, dtype_name, numpy_dtype, own_dtype, type_of
 from zemm.engine import Engine, Stream, check_stream, default_engine, stream_of
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import PackedWeights
 from zemm.primitive import MatmulPrimitiveDesc, Primitive
+from zemm.quantization import QuantizedWeights
 from zemm.words import DataType, DType, FpmathMode, PostOp
 
 Shape = tuple[int, ...]
@@ -44,7 +46,7 @@ _INSTEAD_OF_0 = 2  # a number of elements that 4-bit types can have, too
 
 def matmul(
     src: ArrayLike,
-    weights: ArrayLike | PackedWeights,
+    weights: ArrayLike | QuantizedWeights | PackedWeights,
     bias: ArrayLike | None = None,
     *,
     dst_dtype: DType | None = None,
@@ -53,6 +55,7 @@ def matmul(
     src_zero_points: ArrayLike | None = None,
     weights_scales: ArrayLike | None = None,
     weights_zero_points: ArrayLike | None = None,
+    weights_offsets: ArrayLike | None = None,
     dst_scales: ArrayLike | None = None,
     dst_zero_points: ArrayLike | None = None,
     reductions: ArrayLike | None = None,
@@ -78,10 +81,13 @@ def matmul(
 
     weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two 4-bit values each, low
     nibble first. Their shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays
-    of ml_dtypes.int4, uint4 and float4_e2m1fn need no weights_dtype; matmul() packs them.
+    of ml_dtypes.int4, uint4 and float4_e2m1fn need no weights_dtype; matmul() packs them. Those of
+    zemm.quantize_weights() know their type.
 
-    weights may also be the result of zemm.pack(), which has scales, zero points and engine: the
-    arguments weights_dtype, weights_scales and weights_zero_points are not given then.
+    weights may also be the result of zemm.quantize_weights(), which has scales and zero points, as in
+    zemm.matmul(x, zemm.quantize_weights(w, bits=4)), or that of zemm.pack(), which has scales, zero
+    points or offsets, and engine: the arguments weights_dtype, weights_scales, weights_zero_points and
+    weights_offsets are not given then.
 
     bias: an array that broadcasts to dst.
 
@@ -92,8 +98,8 @@ def matmul(
 
     Quantisation parameters. Their shape says what they belong to:
     - src_scales, src_zero_points: a number, or [.., M, G] for G groups of K / G elements
-    - weights_scales, weights_zero_points: a number, [N] (one for each column) or [.., G, N] (one
-      for each group and column)
+    - weights_scales, weights_zero_points, weights_offsets: a number, [N] (one for each column) or
+      [.., G, N] (one for each group and column)
     - dst_scales, dst_zero_points: a number or [N]
     - reductions: int32 [.., M, G], the sums of src over each group. With them zero points of
       weights need no extra pass over src (oneDNN RFC "User's Precomputed Reductions for GeMM").
@@ -101,6 +107,8 @@ def matmul(
       point.
     Scales are float32, float16, bfloat16, or float8_e8m0fnu and float8_e4m3fn of ml_dtypes.
     Zero points are int32, int8 or uint8; those of integer weights may be float32, float16 or bfloat16.
+    weights_offsets, in place of zero points, are such floats: integer weights are then weights_scales *
+    weights + weights_offsets.
     A group of K may have any size that divides K, and each parameter may have its own. The fastest
     kernels need multiples of 4 on a CPU and of 32 on a GPU.
 
@@ -137,6 +145,14 @@ def matmul(
     implementation takes the combination. RuntimeError: there is no device, or it failed.
     """
     packed = weights if isinstance(weights, PackedWeights) else None
+    if isinstance(weights, QuantizedWeights):
+        if any(given is not None for given in (weights_scales, weights_zero_points, weights_offsets)):
+            raise InvalidArgumentsError(
+                "weights_scales, weights_zero_points or weights_offsets are given, but quantised weights have"
+                " their own: leave them out"
+            )
+        weights, weights_scales, weights_zero_points = weights
+    weights_dtype = own_dtype(weights, weights_dtype)
     a = operand(src, "src")
     b = np.empty(0) if isinstance(weights, PackedWeights) else operand(weights, "weights")
     dims = b.shape if packed is None else packed.dims
@@ -149,7 +165,7 @@ def matmul(
         )
     packed_axis = None
     if packed is not None:
-        packed._refuse_beside(engine, weights_dtype, weights_scales, weights_zero_points)
+        packed._refuse_beside(engine, weights_dtype, weights_scales, weights_zero_points, weights_offsets)
         b_dtype, engine = packed.data_type, packed.engine
     else:
         b, b_dtype, packed_axis = bytes_of_weights(b, weights_dtype, a.shape)
@@ -187,6 +203,9 @@ def matmul(
     if weights_zero_points is not None:
         values = weights_zero_point_values(weights_zero_points, "weights_zero_points")
         call.zero_points("WEIGHTS", describe(values, "weights_zero_points", "weights", weights_dims))
+    if weights_offsets is not None:
+        values = offset_values(weights_offsets, "weights_offsets")
+        call.offsets(describe(values, "weights_offsets", "weights", weights_dims))
     if reductions is not None:
         values = reduction_values(reductions, "reductions")
         call.reductions(of_src(values, "reductions", common=False))
@@ -265,8 +284,7 @@ class _Call:
         memories = packed._memories()
         self._mds[ARG["WEIGHTS"]] = packed.md
         self._memories.update(memories)
-        operands = (packed.scales, packed.zero_points)
-        self._k_groups += [operand.parameter.k_group for operand in operands if operand is not None]
+        self._k_groups += [operand.parameter.k_group for operand in packed._operands().values()]
 
     def set_bias(self, values: ArrayLike) -> None:
         self._add(ARG["BIAS"], self._like_dst(values, "bias"))
@@ -309,6 +327,10 @@ class _Call:
         if self._k_is_0 and of != "DST":
             return
         self.attr.set_zero_points(*self._parameter("ATTR_ZERO_POINTS", of, parameter))
+
+    def offsets(self, parameter: Parameter) -> None:
+        if not self._k_is_0:
+            self.attr.set_offsets(*self._parameter("ATTR_OFFSETS", "WEIGHTS", parameter))
 
     def reductions(self, parameter: Parameter) -> None:
         """Add precomputed reductions, after scales and zero points. Sums that span several groups

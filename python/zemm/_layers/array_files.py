@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of named arrays in the safetensors format, which layers are kept in."""
 
+import errno
+import os
+import secrets
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
@@ -40,14 +44,42 @@ def _safetensors() -> ModuleType:
     return safetensors.numpy
 
 
+def _safetensors_error() -> type[Exception]:
+    from safetensors import SafetensorError
+
+    error: type[Exception] = SafetensorError
+    return error
+
+
 def write_arrays(path: str | PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Types that only ml_dtypes has are stored as integers of their size."""
+    """Types that only ml_dtypes has are stored as integers of their size. The file appears whole, with the
+    permissions of any new file, or of the one that it replaces. OSError: it cannot be written."""
     file = check.path(path, "path")
     plain = {
         name: array.view(f"u{array.itemsize}") if array.dtype.kind == "V" else array
         for name, array in arrays.items()
     }
-    _safetensors().save_file(plain, file)
+    save_file = _safetensors().save_file
+    if os.path.isdir(file):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), file)
+    beside = os.path.join(os.path.dirname(file), f".zemm-{secrets.token_hex(12)}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        try:
+            mode = os.stat(file if os.path.exists(file) else descriptor).st_mode
+        finally:
+            os.close(descriptor)
+        try:
+            save_file(plain, beside)  # as another file of this name, which only its owner may read
+            os.chmod(beside, stat.S_IMODE(mode))
+            os.replace(beside, file)
+        except BaseException:
+            os.unlink(beside)
+            raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file) from None
+    except _safetensors_error() as error:
+        raise OSError(f"{file!r} cannot be written: {str(error).replace(beside, file)}") from None
 
 
 def read_arrays(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:

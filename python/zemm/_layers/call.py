@@ -2,10 +2,11 @@
 """Runs a layer's matmul for one number of rows.
 
 Each thread has its own objects of this kind, so they need no lock. Their memories get the addresses
-of the caller's tensors at each call: making new memories would take longer than the call.
+of the caller's tensors at each call, which is one call of the extension: making new memories would take
+longer.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,16 @@ from zemm._arrays.host_tensors import Host
 from zemm._library import library
 from zemm._library.library import ARG
 from zemm._terminal import building
-from zemm.dtypes import numpy_dtype
 from zemm.engine import Engine, Stream, stream_of
+from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.primitive import Primitive
 from zemm.words import DataType
 
 Shape = tuple[int, ...]
+Place = tuple[Any, int, int, int]  # as library.bound_call() takes it
+_SRC, _DST, _SCRATCH, _ENDS = range(4)  # the tensors of a call
 _ALIGNMENT = 64
 _FEW_BYTES = 1 << 16  # a call keeps so many from one run to the next
 
@@ -44,14 +47,9 @@ class Slot:
         """What a matmul takes."""
         return self.memory
 
-    @property
-    def pointed(self) -> tuple[Memory, ...]:
-        """The memories that get an address with each call."""
-        return (self.memory,)
-
-    def view(self, data: NDArray[np.uint8]) -> NDArray[Any]:
-        """The bytes of the memory as an array."""
-        return data.view(numpy_dtype(self.data_type)).reshape(self.shape)
+    def places(self, tensor: int, offset: int = 0) -> list[Place]:
+        """The buffers that get the address of a call's tensor."""
+        return [(self.memory._handle, 0, tensor, offset)]
 
 
 class GroupedSlot(Slot):
@@ -72,17 +70,14 @@ class GroupedSlot(Slot):
     def operand(self) -> Memory:
         return self._grouped
 
-    @property
-    def pointed(self) -> tuple[Memory, ...]:
-        return (self.memory, self._grouped)
+    def places(self, tensor: int, offset: int = 0) -> list[Place]:
+        """An execution has read where groups end when it returns."""
+        handle = self._grouped._handle
+        return [*super().places(tensor, offset), (handle, 0, tensor, offset), (handle, 1, _ENDS, 0)]
 
-    def set_ends(self, ends: NDArray[np.int32]) -> None:
-        """Say where groups end. The next execution reads ends before it returns."""
-        if self._grouped.engine is not None and self._grouped.engine.kind == "cpu":
-            address = library.pointer(ends.ctypes.data)
-            library.call("memory_set_data_handle_v2", self._grouped._handle, address, 1)
-        else:
-            self._grouped.write(ends, 1)
+    def write_ends(self, sizes: NDArray[np.int64]) -> None:
+        """Say on a GPU how many rows each group has."""
+        self._grouped.write(np.cumsum(sizes, dtype=np.int32), 1)
 
 
 class Quantizer:
@@ -98,7 +93,6 @@ class Quantizer:
         self.scales = Slot(of_scales, "f32", engine)
         self.sums = Slot(of_sums, "s32", engine)
         self.slots = (self.values, self.scales, self.sums)
-        self._kept: NDArray[np.uint8] | None = None
         self.primitive = primitive
         self.args = {
             ARG["FROM"]: src.memory,
@@ -107,44 +101,20 @@ class Quantizer:
             ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["DST"]: self.sums.memory,
         }
 
-    def parameters(self, buffer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Scales and sums, once the work is done. buffer: of allocate(), or None if the slots have bytes
-        of their own."""
-        if buffer is None:
-            return self.scales.view(self.scales.memory.read()), self.sums.view(self.sums.memory.read())
-        begin = _aligned(self.values.size)
-        scales = self.scales.view(buffer[begin : begin + self.scales.size])
-        begin += _aligned(self.scales.size)
-        return scales, self.sums.view(buffer[begin : begin + self.sums.size])
 
-    def keeps(self, buffer: Any) -> bool:
-        """Whether the next call that is waited for gets these bytes again."""
-        return buffer is self._kept
-
-    def allocate(self, is_waited_for: bool) -> NDArray[np.uint8]:
-        """Bytes for the slots, which the caller keeps until the work is done. Those of the last call of a
-        few rows, if each call is waited for: work of another stream may still use others."""
-        if is_waited_for and self._kept is not None:
-            return self._kept
-        buffer = np.empty(sum(_aligned(slot.size) for slot in self.slots), np.uint8)
-        if is_waited_for and buffer.nbytes <= _FEW_BYTES:
-            self._kept = buffer
-        return buffer
+def check_sizes(sizes: NDArray[np.int64], shape: Shape) -> None:
+    """ValueError: these are not the numbers of rows of the groups of an x of the shape."""
+    numbers = sizes.tolist()
+    if min(numbers) < 0:
+        raise InvalidArgumentsError(
+            f"group_sizes are {numbers}, not {len(numbers)} numbers of rows, one for each expert"
+        )
+    if len(shape) != 2 or shape[0] != sum(numbers) or shape[0] > np.iinfo(np.int32).max:
+        raise InvalidArgumentsError(f"x has shape {shape}, the groups have {sum(numbers)} rows together")
 
 
-class QuantizedSums(NamedTuple):
-    """The sums of the src that a call has quantised, for callers that go on with them."""
-
-    quantizer: Quantizer
-    buffer: Any
-
-    def read(self, groups: int) -> NDArray[np.float32]:
-        """Sums over K / groups elements, times their scales, each rounded once. The call's work is done;
-        its own sums are over as many elements or fewer."""
-        scales, sums = self.quantizer.parameters(self.buffer)
-        wide = sums * np.repeat(scales.astype(np.float64), sums.shape[-1] // scales.shape[-1], axis=-1)
-        together = wide.reshape(*sums.shape[:-1], groups, sums.shape[-1] // groups)
-        return together.sum(axis=-1).astype(np.float32)
+def keep_in_flight(stream: Stream, objects: tuple[Any, ...]) -> None:
+    stream._in_flight[id(objects)] = objects
 
 
 class LinearCall:
@@ -174,78 +144,96 @@ class LinearCall:
         self._dst = slot(*dst)
         self._quantizer: Quantizer | None = None
         args = {**args, ARG["SRC"]: self._src.operand, ARG["DST"]: self._dst.operand}
+        executions = [(matmul, args)]
+        places = [*self._src.places(_SRC), *self._dst.places(_DST)]
+        self._scratch_size = 0
         if quantize is not None:
             q = self._quantizer = Quantizer(quantize, self._src, slot(src[0], "s8"), src[0], k_groups)
             args[ARG["SRC"]] = q.values.operand
             args[ARG["ATTR_SCALES"] | ARG["SRC"]] = q.scales.memory
-            if ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"] in args:
+            if {ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"], ARG["ATTR_OFFSETS"] | ARG["WEIGHTS"]} & args.keys():
                 args[ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["SRC"]] = q.sums.memory
+            executions.insert(0, (quantize, q.args))
+            for part in q.slots:
+                places += part.places(_SCRATCH, self._scratch_size)
+                self._scratch_size += _aligned(part.size)
         self._matmul = matmul
-        executions = [(matmul, args)]
-        slots = [self._src, self._dst]
-        if self._quantizer is not None:
-            executions.insert(0, (self._quantizer.primitive, self._quantizer.args))
-            slots += self._quantizer.slots
         self._own_stream = stream_of(engine)
         self._has_run = False
-        self._pointed_at: NDArray[np.uint8] | None = None  # the bytes of the quantizer's slots, if kept
-        pointed = [(memory, slot) for slot in slots for memory in slot.pointed] if self._on_host else []
-        self._call = library.BoundCall(
+        self._rows = src[0][-2]
+        self._scratch = library.NULL  # of calls of few rows that are waited for
+        self._is_usual = False  # whether calls that are waited for need no more than _call
+        self._call = library.bound_call(
             [
                 (primitive._handle, {arg: m._handle for arg, m in used.items()})
                 for primitive, used in executions
             ],
-            [memory._handle for memory, _ in pointed],
+            places if self._on_host else [],
+            groups if groups is not None and self._on_host else 0,
         )
-        self._places = [[i for i, (_, of) in enumerate(pointed) if of is slot] for slot in slots]
         self._keep = executions, self._call  # while work of a stream uses them
         operands = (self._src if self._quantizer is None else self._quantizer.values, self._dst)
         self._grouped = [slot for slot in operands if isinstance(slot, GroupedSlot)]
 
-    def _point(self, slot: int, address: int) -> None:
-        for place in self._places[slot]:
-            self._call.addresses[place] = address
-
-    def _point_quantizer(self, quantizer: Quantizer, is_waited_for: bool) -> NDArray[np.uint8]:
-        """Point the slots of the quantizer at bytes, which are returned."""
-        buffer = quantizer.allocate(is_waited_for)
-        if buffer is not self._pointed_at:
-            address = library.address_of(buffer)
-            for number, slot in enumerate(quantizer.slots, start=2):
-                self._point(number, address)
-                address += _aligned(slot.size)
-            self._pointed_at = buffer if quantizer.keeps(buffer) else None
-        return buffer
-
     def run(
-        self, host: Host, x: Any, result: Any, stream: Stream | None, ends: NDArray[np.int32] | None = None
-    ) -> QuantizedSums | None:
+        self, host: Host, x: Any, result: Any, stream: Stream | None, sizes: NDArray[np.int64] | None = None
+    ) -> None:
         """result = layer(x), both plain. stream: submit there and do not wait, unless the engine is a
-        GPU: the host has to copy then. ends: where the groups of rows end, if there are groups. Returns
-        the sums of the quantised x, if it is quantised: to be read once the work is done."""
-        if ends is not None:
-            for slot in self._grouped:
-                slot.set_ends(ends)
-        used = stream if stream is not None else self._own_stream
-        is_waited_for = stream is None or not self._on_host
-        quantizer, buffer = self._quantizer, None
-        if self._on_host:
-            self._point(0, host.address(x))
-            self._point(1, host.address(result))
-            if quantizer is not None:
-                buffer = self._point_quantizer(quantizer, is_waited_for)
-        else:
-            self._src.memory.write(host.bytes_of(x))
-        keep = (x, result, buffer, self._keep)  # until the work is done, also if an exception ends this call
-        used._in_flight[id(keep)] = keep
-        if self._has_run:
-            self._call.run(used._handle, is_waited_for)
-        else:
-            with building.watched(lambda: self._matmul.impl_info):  # what first_pass does not know of
-                self._call.run(used._handle, is_waited_for)
-            self._has_run = True
-        if is_waited_for:
-            used._in_flight.clear()
+        GPU: the host has to copy then. sizes: of the groups of rows, if there are groups. ValueError:
+        they do not fit."""
         if not self._on_host:
-            np.copyto(host.bytes_of(result), self._dst.memory.read())
-        return QuantizedSums(quantizer, buffer) if quantizer is not None else None
+            self._run_on_gpu(host, x, result, stream or self._own_stream, sizes)
+            return
+        src, dst = host.pointer(x), host.pointer(result)
+        of_sizes = library.NULL if sizes is None else library.sizes_of(sizes)
+        used, scratch, waits = stream or self._own_stream, self._scratch, stream is None
+        if not (waits and self._is_usual):
+            scratch = self._prepare(used, x, result, waits)
+        try:
+            if self._has_run:
+                fits = self._call(used._handle, src, dst, scratch, of_sizes, self._rows, waits)
+            else:
+                fits = self._first_call(used._handle, src, dst, scratch, of_sizes, self._rows, waits)
+        except BaseException:
+            keep_in_flight(used, (x, result, scratch, self._keep))  # work may still use them
+            raise
+        if not fits:
+            assert sizes is not None
+            check_sizes(sizes, self._src.shape)
+
+    def _first_call(self, *args: Any) -> bool:
+        with building.watched(lambda: self._matmul.impl_info):  # what first_pass does not know of
+            fits = self._call(*args)
+        self._has_run = True
+        self._is_usual = bool(self._scratch) or not self._scratch_size
+        return fits
+
+    def _prepare(self, stream: Stream, x: Any, result: Any, waits: bool) -> Any:
+        """A pointer to bytes for the slots of the quantizer. Few bytes serve all calls that are waited for,
+        others live until the work is done: work of another stream may still use them."""
+        scratch = self._scratch if waits else library.NULL
+        if self._scratch_size and not scratch:
+            scratch = library.pointer_to(np.empty(self._scratch_size, np.uint8))
+            if waits and self._scratch_size <= _FEW_BYTES:
+                self._scratch = scratch
+        if not waits:
+            keep_in_flight(stream, (x, result, scratch, self._keep))
+        return scratch
+
+    def _run_on_gpu(
+        self, host: Host, x: Any, result: Any, stream: Stream, sizes: NDArray[np.int64] | None
+    ) -> None:
+        """The host copies, and therefore waits."""
+        self._copy_to_gpu(host.bytes_of(x), sizes)
+        keep_in_flight(stream, self._keep)
+        null = library.NULL
+        (self._call if self._has_run else self._first_call)(stream._handle, null, null, null, null, 0, True)
+        stream._in_flight.clear()
+        np.copyto(host.bytes_of(result), self._dst.memory.read())
+
+    def _copy_to_gpu(self, x: NDArray[np.uint8], sizes: NDArray[np.int64] | None) -> None:
+        if sizes is not None:
+            check_sizes(sizes, self._src.shape)
+            for slot in self._grouped:
+                slot.write_ends(sizes)
+        self._src.memory.write(x)

@@ -4,6 +4,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -21,7 +22,35 @@ from zemm.packed_weights import PackedWeights, grouped_matmul_desc, matmul_desc,
 from zemm.primitive import MatmulPrimitiveDesc, Primitive, PrimitiveDesc, ReorderPrimitiveDesc
 from zemm.words import DataType, FpmathMode
 
+Shape = tuple[int, ...]
 MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thread keeps
+
+
+@dataclass
+class Plan:
+    """What a call with an x of some kind, type and shape does: checked once, for a thread.
+
+    form: of y, for Host.empty(). converts: x becomes the type of src. call_key: arguments of
+    LinearCalls.get(). call: once there was such a call."""
+
+    src_shape: Shape
+    shape: Shape
+    dst_dtype: DataType
+    form: Any
+    converts: bool
+    call_key: tuple[int, DataType, DataType, int | None, bool]
+    call: LinearCall | None = None
+
+    def __post_init__(self) -> None:
+        self.is_empty = 0 in self.shape
+
+
+class _Kept(threading.local):
+    """What a thread keeps: plans by what they depend on, and calls."""
+
+    def __init__(self) -> None:
+        self.plans: dict[tuple[Any, ...], Plan] = {}
+        self.calls: OrderedDict[tuple[Any, ...], LinearCall] = OrderedDict()
 
 
 class LinearCalls:
@@ -45,8 +74,20 @@ class LinearCalls:
         self._lock = Lock()  # for the two dicts; both only grow, by few entries
         self._primitives: dict[tuple[Any, ...], Primitive] = {}
         self._targets: dict[int | None, tuple[PackedWeights, Memory | None]] = {}
-        self._local = threading.local()
+        self.kept = _Kept()
         first_pass.add(self)
+
+    def keep_plan(self, key: tuple[Any, ...], plan: Plan) -> Plan:
+        """Keep the plan in place of the oldest one."""
+        plans = self.kept.plans
+        if len(plans) >= MOST_CALLS:
+            del plans[next(iter(plans))]
+        plans[key] = plan
+        return plan
+
+    def bind(self, plan: Plan) -> LinearCall:
+        plan.call = self.get(*plan.call_key)
+        return plan.call
 
     def get(
         self,
@@ -58,9 +99,7 @@ class LinearCalls:
     ) -> LinearCall:
         """This thread's objects for a number of rows: of each expert, of the given one or, in groups, of
         all together."""
-        calls: OrderedDict[tuple[Any, ...], LinearCall] | None = getattr(self._local, "calls", None)
-        if calls is None:
-            calls = self._local.calls = OrderedDict()
+        calls = self.kept.calls
         key = (rows, src_dtype, dst_dtype, expert, in_groups)
         call = calls.get(key)
         if call is not None:

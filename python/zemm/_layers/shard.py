@@ -24,7 +24,7 @@ def check_parts(
 ) -> None:
     """ValueError: weights [K, N] have no `size` equal parts, or a part would begin inside of a group.
 
-    shapes: of scales and zero points. activation_group: of activations that are quantised.
+    shapes: of scales, zero points and offsets. activation_group: of activations that are quantised.
     """
     what, length = ("columns", dims[1]) if along == "N" else ("rows", dims[0])
     if length % size:
@@ -74,7 +74,7 @@ def _has_groups(shape: tuple[int, ...]) -> bool:
 
 
 def _cut_parameter(array: NDArray[Any], along: Along, at: slice, k: int) -> NDArray[Any]:
-    """Scales or zero points. A number serves each part, and one group the rows of each."""
+    """Scales, zero points or offsets. A number serves each part, and one group the rows of each."""
     if along == "N":
         return array[..., at] if array.shape[-1:] not in ((), (1,)) else array
     if not _has_groups(array.shape):

@@ -29,7 +29,7 @@ except ImportError as error:
     raise
 
 NULL = ffi.NULL
-_ADDRESS = ffi.typeof("uintptr_t")
+_ADDRESS, _POINTER, _SIZES = (ffi.typeof(name) for name in ("uintptr_t", "void *", "int64_t[]"))
 RUNTIME_DIM = -(2**63)
 MAX_NDIMS: int = lib.ZEMM_MAX_NDIMS
 
@@ -179,15 +179,25 @@ def address(handle: Any) -> int:
 
 
 def address_of(data: NDArray[Any]) -> int:
-    """Where the elements of a dense array are. (Its attribute `ctypes` takes three times as long.)"""
-    try:
-        return int(ffi.cast(_ADDRESS, ffi.from_buffer(data)))
-    except ValueError:  # types that numpy does not know, such as bf16, have no buffer
-        return data.ctypes.data
+    """Where the elements of a dense array are. (Its attribute `ctypes` takes twice as long.)"""
+    return int(ffi.cast(_ADDRESS, pointer_to(data)))
 
 
 def pointer(value: int) -> Any:
-    return ffi.cast("void *", value)
+    return ffi.cast(_POINTER, value)
+
+
+def pointer_to(data: NDArray[Any]) -> Any:
+    """The elements of a dense array, which are alive as long as the pointer."""
+    try:
+        return ffi.from_buffer(data)
+    except ValueError:  # types that numpy does not know, such as bf16, have no buffer
+        return ffi.from_buffer(data.view(np.uint8))
+
+
+def sizes_of(data: NDArray[np.int64]) -> Any:
+    """The same for sizes of bound_call()."""
+    return ffi.from_buffer(_SIZES, data)
 
 
 ALLOCATE = pointer(2 ** (8 * ffi.sizeof("void *")) - 1)
@@ -246,26 +256,38 @@ def bound_execute(primitive: Any, stream: Any, memories: dict[int, Any]) -> Call
     return call
 
 
-class BoundCall:
-    """Executions in order, as one call of the extension, which converts their arguments once. memories: get
-    an address each before. The caller keeps all handles alive."""
+def bound_call(
+    executions: Sequence[tuple[Any, dict[int, Any]]],
+    places: Sequence[tuple[Any, int, int, int]],
+    experts: int,
+) -> Callable[..., bool]:
+    """Executions in order, as one call of the extension, whose arguments are converted once.
 
-    def __init__(self, executions: Sequence[tuple[Any, dict[int, Any]]], memories: Sequence[Any]) -> None:
-        self._args = [exec_args(args) for _, args in executions]
-        self._executions = ffi.new("layer_execution[]", len(executions))
-        for entry, (primitive, args), array in zip(self._executions, executions, self._args, strict=True):
-            entry.primitive, entry.nargs, entry.args = primitive, len(args), array
-        self._memories = ffi.new("zemm_memory_t[]", list(memories))
-        self.addresses = ffi.new("uintptr_t[]", len(memories))
+    places: buffers of memories that each call points to one of its tensors: memory, index of the buffer,
+    tensor (0: src, 1: dst, 2: scratch, 3: where the rows of each expert end), and how many bytes after the
+    tensor's begin. experts: how many there are if each call says how many rows each has, else 0. The caller
+    keeps all handles alive.
 
-    def run(self, stream: Any, wait: bool) -> None:
-        """Submit the executions to the stream, and wait for it unless something fails."""
-        memories, executions = self._memories, self._executions
-        status = lib.layer_run(
-            stream, len(memories), memories, self.addresses, len(executions), executions, wait
-        )
-        if status:
+    The result is a function of stream, src, dst, scratch (pointers), sizes, rows and wait. It submits the
+    executions, and waits for the stream if wait is true, unless something fails. sizes: the number of rows of
+    each expert, int64, for all `rows` together; NULL without experts. False: sizes do not fit, and nothing
+    was done."""
+    arrays = [exec_args(args) for _, args in executions]
+    entries = ffi.new(
+        "layer_execution[]",
+        [(primitive, len(args), array) for (primitive, args), array in zip(executions, arrays, strict=True)],
+    )
+    of_places, ends = ffi.new("layer_place[]", list(places)), ffi.new("int32_t[]", experts)
+    call = ffi.new("layer_call *", (len(places), of_places, len(entries), entries, experts, ends))
+    keep, run = (arrays, entries, of_places, ends), lib.layer_run
+
+    def bound(*args: Any, _keep: Any = keep) -> bool:
+        status = run(call, *args)
+        if status > 0:
             check_status(status)
+        return status == 0
+
+    return bound
 
 
 def query_int(function: str, handle: Any, ctype: str, what: str, *index: int) -> int:

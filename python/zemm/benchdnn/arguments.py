@@ -14,11 +14,12 @@ from zemm.benchdnn.tags import normalized
 SRC, DST, WEI, BIAS = ARG["SRC"], ARG["DST"], ARG["WEIGHTS"], ARG["BIAS"]
 SCRATCHPAD, HINT_MAX_GROUP_SIZE = ARG["SCRATCHPAD"], ARG["HINT_MAX_GROUP_SIZE"]
 SCALES, ZERO_POINTS = ARG["ATTR_SCALES"], ARG["ATTR_ZERO_POINTS"]
+OFFSETS = ARG["ATTR_OFFSETS"]
 REDUCTIONS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"]
 DROPOUT_MASK, DROPOUT_PROBABILITY = ARG["ATTR_DROPOUT_MASK"], ARG["ATTR_DROPOUT_PROBABILITY"]
 DROPOUT_SEED, DROPOUT_OFFSET = ARG["ATTR_DROPOUT_SEED"], ARG["ATTR_DROPOUT_OFFSET"]
 ROUNDING_SEED = ARG["ATTR_ROUNDING_SEED"]
-KINDS = {"scales": SCALES, "zero_points": ZERO_POINTS, "reductions": REDUCTIONS}
+KINDS = {"scales": SCALES, "zero_points": ZERO_POINTS, "offsets": OFFSETS, "reductions": REDUCTIONS}
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Argument:
     @property
     def memory_dims(self) -> tuple[int, ...]:
         """`dims`; without those of size 1 for quantisation tensors, which changes no byte."""
-        if self.role in ("scales", "zero_points", "reductions"):
+        if self.role in KINDS:
             return tuple(dim for dim in self.dims if dim != 1) or (1,)
         return self.dims
 
@@ -84,7 +85,7 @@ def matrices(case: Case) -> list[Argument]:
 
 
 def quantizations(case: Case) -> list[Argument]:
-    """Scales, zero points and reductions of all arguments."""
+    """Scales, zero points, offsets and reductions of all arguments."""
     found = []
     for kind, flag in KINDS.items():
         entries: tuple[Quantization, ...] = getattr(case.attributes, kind)

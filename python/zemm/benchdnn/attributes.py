@@ -25,7 +25,7 @@ _MULTIPLE_SRC = ARG["MULTIPLE_SRC"]
 
 @dataclass(frozen=True)
 class Quantization:
-    """Scales, zero points or reductions of the argument `arg` (ZEMM_ARG_...). `value` is used with
+    """Scales, zero points, offsets or reductions of the argument `arg` (ZEMM_ARG_...). `value` is used with
     mask 0."""
 
     arg: int
@@ -94,6 +94,7 @@ class Attributes:
 
     scales: tuple[Quantization, ...] = ()
     zero_points: tuple[Quantization, ...] = ()
+    offsets: tuple[Quantization, ...] = ()
     reductions: tuple[Quantization, ...] = ()
     post_ops: tuple[PostOp, ...] = ()
     scratchpad: str = "library"
@@ -105,7 +106,7 @@ class Attributes:
     reduced_range: str = ""
 
     def find(self, kind: str, arg: int) -> Quantization | None:
-        """The entry of `kind` (scales, zero_points or reductions) for an argument, or None."""
+        """The entry of `kind` (scales, zero_points, offsets or reductions) for an argument, or None."""
         entries: tuple[Quantization, ...] = getattr(self, kind)
         return next((e for e in entries if e.arg == arg), None)
 
@@ -114,6 +115,7 @@ class Attributes:
         return [
             ("--attr-scales", _show_quantizations(self.scales, "f32"), ""),
             ("--attr-zero-points", _show_quantizations(self.zero_points, "s32"), ""),
+            ("--attr-offsets", _show_quantizations(self.offsets, "f32"), ""),
             ("--attr-precomputed-reductions", _show_quantizations(self.reductions, ""), ""),
             ("--attr-post-ops", "+".join(map(str, self.post_ops)), ""),
             ("--attr-scratchpad", self.scratchpad, "library"),
@@ -147,6 +149,15 @@ def parse_zero_points(text: str, what: str) -> tuple[Quantization, ...]:
     integers."""
     entries = [_parse_quantization(e, f"{what}={text}", "s32", 0.0) for e in atoms.split(text, "+", what)]
     return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 0.0, "s32"))
+
+
+def parse_offsets(text: str, what: str) -> tuple[Quantization, ...]:
+    """As `parse_scales`, but with the default `common:0`, and values may be negative."""
+    entries = [
+        _parse_quantization(e, f"{what}={text}", "f32", 0.0, may_be_negative=True)
+        for e in atoms.split(text, "+", what)
+    ]
+    return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 0.0, "f32"))
 
 
 def parse_reductions(text: str, what: str) -> tuple[Quantization, ...]:
@@ -208,7 +219,9 @@ def parse_rounding(text: str, what: str) -> tuple[Rounding, ...]:
     return tuple(Rounding(arg, modes[arg], seed) for arg in sorted(modes))
 
 
-def _parse_quantization(entry: str, what: str, data_type: str, value: float) -> Quantization:
+def _parse_quantization(
+    entry: str, what: str, data_type: str, value: float, may_be_negative: bool = False
+) -> Quantization:
     fields = atoms.split(entry, ":", what)
     if len(fields) < 2:
         raise UsageError(f"{what}: '{entry}' is not of the form ARG:MASK_INPUT[:VALUE][:DT[:G0xG1]]")
@@ -216,7 +229,7 @@ def _parse_quantization(entry: str, what: str, data_type: str, value: float) -> 
     rest = fields[2:]
     number = rest.pop(0) if rest and has_one_value(mask) else None
     atoms.at_most(rest, 2, what)
-    may_be_negative = data_type == "s32"
+    may_be_negative = may_be_negative or data_type == "s32"
     if rest:
         data_type = dtypes.parse_data_type(rest[0], what)
     if number is not None:

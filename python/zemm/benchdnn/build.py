@@ -64,6 +64,9 @@ def attributes(zemm: Any, case: Case) -> Any:
     for entry in wanted.zero_points:
         mask = quantization_mask(entry.mask, ndims)
         attr.set_zero_points(entry.arg, mask, entry.groups, entry.data_type, entry.on_host)
+    for entry in wanted.offsets:
+        mask = quantization_mask(entry.mask, ndims)
+        attr.set_offsets(entry.arg, mask, entry.groups, entry.data_type)
     for entry in wanted.reductions:
         mask = quantization_mask(entry.mask, ndims)
         attr.set_precomputed_reductions(entry.arg, mask, entry.groups, entry.data_type)

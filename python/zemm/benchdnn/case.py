@@ -28,6 +28,7 @@ class PeerChanges:
     bia_dt: str | None = None
     scales: tuple[Quantization, ...] | None = None
     zero_points: tuple[Quantization, ...] | None = None
+    offsets: tuple[Quantization, ...] | None = None
     reductions: tuple[Quantization, ...] | None = None
     post_ops: tuple[PostOp, ...] | None = None
     fpmath: Fpmath | None = None
@@ -73,6 +74,7 @@ class PeerChanges:
 _ATTRIBUTE_KNOBS = {
     "scales": "attr-scales",
     "zero_points": "attr-zero-points",
+    "offsets": "attr-offsets",
     "reductions": "attr-precomputed-reductions",
     "post_ops": "attr-post-ops",
     "fpmath": "attr-fpmath",

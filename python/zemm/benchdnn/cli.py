@@ -34,10 +34,10 @@ global options: --mode=C|P|F|S|L|I|R|B --mode-modifier=P|M --engine=cpu|gpu[:N] 
 --check-ref-impl=
 options: --batch=FILE (zemm's own case files are found by name, such as test_matmul_quickstart) --dt=S:W:D
 --stag= --wtag= --dtag= --strides= --bia-dt= --bia_mask= --runtime_dims_masks= --encoding=
---grouped=DIM:G:s0+s1+..[:MAX] --attr-scales= --attr-zero-points= --attr-precomputed-reductions=
---attr-post-ops= --attr-scratchpad= --attr-fpmath= --attr-acc-mode= --attr-rounding-mode=
---attr-deterministic= --attr-dropout= --attr-reduced-range= --ctx-init= --ctx-exe= --impl= --skip-impl=
---match= --perf-template= --reset
+--grouped=DIM:G:s0+s1+..[:MAX] --attr-scales= --attr-zero-points= --attr-offsets=
+--attr-precomputed-reductions= --attr-post-ops= --attr-scratchpad= --attr-fpmath= --attr-acc-mode=
+--attr-rounding-mode= --attr-deterministic= --attr-dropout= --attr-reduced-range= --ctx-init= --ctx-exe=
+--impl= --skip-impl= --match= --perf-template= --reset
 
 --jobs=N runs the cases in N processes and prints their results in order.
 
@@ -49,9 +49,9 @@ file for --batch.
 Timed runs (--mode=P): --peak measures the device's own limits and says percent of peak in each row;
 --peer=onednn runs each problem on zemm and on the peer in turns and prints both times and their ratio. The
 peer runs the case as it is, unless told otherwise: --peer-dt= --peer-stag= --peer-wtag= --peer-dtag=
---peer-bia-dt= --peer-attr-scales= --peer-attr-zero-points= --peer-attr-precomputed-reductions=
---peer-attr-post-ops= --peer-attr-fpmath= (an attribute `none` or empty: without it; more values after commas
-are for single peers, such as --peer-dt=u8:s8:f32,torch=s8:s8:s32).
+--peer-bia-dt= --peer-attr-scales= --peer-attr-zero-points= --peer-attr-offsets=
+--peer-attr-precomputed-reductions= --peer-attr-post-ops= --peer-attr-fpmath= (an attribute `none` or empty:
+without it; more values after commas are for single peers, such as --peer-dt=u8:s8:f32,torch=s8:s8:s32).
 
 Exit code: 0 when no case failed, 1 when one did (unimplemented and invalid ones count) or the command line
 is wrong, 2 for an unknown option or tag."""

@@ -43,7 +43,7 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
         drawn = fill.integers(count, "DST", filling.dst, dt=filling.dst_dt)
     elif role == "scales":
         drawn = rounded(fill.scales(count, argument.value), dt)
-    elif role == "zero_points":
+    elif role in ("zero_points", "offsets"):
         drawn = fill.zero_points(count, argument.value, dt)
     elif role == "reductions":
         assert src is not None

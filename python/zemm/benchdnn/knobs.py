@@ -101,6 +101,7 @@ _KNOBS = {
     "grouped": Knob("layout", _plain(_grouped)),
     "attr-scales": Knob("scales", _plain(attributes.parse_scales)),
     "attr-zero-points": Knob("zero_points", _plain(attributes.parse_zero_points)),
+    "attr-offsets": Knob("offsets", _plain(attributes.parse_offsets)),
     "attr-precomputed-reductions": Knob("reductions", _plain(attributes.parse_reductions)),
     "attr-post-ops": Knob("post_ops", _plain(parse_post_ops)),
     "attr-scratchpad": Knob("scratchpad", _plain(partial(atoms.choice, choices=("library", "user")))),
@@ -117,8 +118,8 @@ _KNOBS = {
 }
 # Options X with a form `--peer-X`, whose one value a peer gets in place of the case's X.
 _PEER_KNOBS = (
-    "dt", "stag", "wtag", "dtag", "bia-dt", "attr-scales", "attr-zero-points", "attr-precomputed-reductions",
-    "attr-post-ops", "attr-fpmath",
+    "dt", "stag", "wtag", "dtag", "bia-dt", "attr-scales", "attr-zero-points", "attr-offsets",
+    "attr-precomputed-reductions", "attr-post-ops", "attr-fpmath",
 )  # fmt: skip
 _SINGLE = ("impl", "skip-impl", "match", "perf-template", "quantize")
 NAMES = (*_KNOBS, *_SINGLE, *(f"peer-{name}" for name in _PEER_KNOBS), "reset")

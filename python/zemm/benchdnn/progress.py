@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from zemm._terminal import building
+from zemm._terminal.bar import make_bar
 
 _FEW = 10
 
@@ -16,18 +17,7 @@ class Progress:
     def __init__(self, total: int) -> None:
         self._bar: Any = None
         if total > _FEW and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            columns = (
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.description}"),
-            )
-            console = Console(stderr=not sys.stdout.isatty())
-            self._bar = Bar(*columns, console=console, transient=True, redirect_stdout=False)
+            self._bar = make_bar(stderr=not sys.stdout.isatty())
             self._task = self._bar.add_task("", total=total)
 
     def __enter__(self) -> "Progress":

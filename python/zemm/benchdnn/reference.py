@@ -87,7 +87,7 @@ def _operand(case: Case, operand: Floats) -> Floats:
 
 
 def dequantized(case: Case, values: Values, arg: int) -> Floats:
-    """The real values (x - zero point) * scale of src or weights."""
+    """The real values (x - zero point) * scale of src or weights, or x * scale + offset."""
     x = values[arg]
     zero_points = values.get(args.ZERO_POINTS | arg)
     if zero_points is not None:
@@ -95,6 +95,9 @@ def dequantized(case: Case, values: Values, arg: int) -> Floats:
     scales = values.get(args.SCALES | arg)
     if scales is not None:
         x = x * spread(scales, x.shape)
+    offsets = values.get(args.OFFSETS | arg)
+    if offsets is not None:
+        x = x + spread(offsets, x.shape)
     return x
 
 

@@ -34,6 +34,7 @@ class Settings:
     runtime_dims_masks: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     scales: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
     zero_points: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
+    offsets: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
     reductions: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
     post_ops: list[tuple[PostOp, ...]] = field(default_factory=lambda: [()])
     scratchpad: list[str] = field(default_factory=lambda: [""])

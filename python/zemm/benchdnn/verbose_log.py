@@ -10,7 +10,12 @@ from pathlib import Path
 from zemm.benchdnn.atoms import UsageError
 
 _LINE = re.compile(r"(?:zemm|onednn|dnnl)_verbose,(?:.*?,)?(exec|create:\w+),(cpu|gpu)[^,]*,matmul,(.*)")
-_QUANTISED = {"attr-scales": "0.5", "attr-zero-points": "2", "attr-precomputed-reductions": ""}
+_QUANTISED = {
+    "attr-scales": "0.5",
+    "attr-zero-points": "2",
+    "attr-offsets": "2",
+    "attr-precomputed-reductions": "",
+}
 _NAMES = {"src": "s", "wei": "w", "dst": "d"}
 _MOST_GROUPS = 2**16  # a case line has the size of each
 
@@ -120,7 +125,7 @@ def _attribute(entry: str) -> str:
 
 
 def _quantised(entry: str, value: str) -> str:
-    """An entry of scales, zero points or reductions. The log has no values, on which speed does not
+    """An entry of scales, zero points, offsets or reductions. The log has no values, on which speed does not
     depend: a tensor with one value gets this one."""
     argument, mask, *rest = entry.split(":")
     argument = "src" if argument == "src0" else argument

@@ -10,8 +10,7 @@ needs the package gguf, which has the names of the types.
 """
 
 from zemm.gguf.file import File, load
-from zemm.gguf.layer import LinearWithMinimums
 from zemm.gguf.q8_1 import Q8_1, quantize_q8_1, read_q8_1
 from zemm.gguf.tensor import Tensor
 
-__all__ = ["Q8_1", "File", "LinearWithMinimums", "Tensor", "load", "quantize_q8_1", "read_q8_1"]
+__all__ = ["Q8_1", "File", "Tensor", "load", "quantize_q8_1", "read_q8_1"]

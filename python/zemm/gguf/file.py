@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.gguf.load(): a GGUF file as a mapping of its tensors by name."""
 
+import difflib
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -74,7 +75,9 @@ class File(Mapping[str, Tensor]):
         return Tensor(entry.name, type_name, entry.dims, self._data[start : start + size])
 
     def __getitem__(self, name: str) -> Tensor:
-        found = self._tensors[name]
+        found = self._tensors.get(name)
+        if found is None:
+            raise _NoTensorError(_no_tensor(name, self._tensors))
         return Tensor(found.name, found.type, found._dims, found._data)
 
     def __iter__(self) -> Iterator[str]:
@@ -85,6 +88,17 @@ class File(Mapping[str, Tensor]):
 
     def __repr__(self) -> str:
         return f"<zemm.gguf.File {self.path!r} with {len(self)} tensors>"
+
+
+class _NoTensorError(KeyError):
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError shows its repr
+
+
+def _no_tensor(name: Any, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, names, 3, 0.7) if isinstance(name, str) else []
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "list(file) has all names"
+    return f"no tensor {check.shown(name)}: {hint}"
 
 
 def _mapped(path: str) -> NDArray[np.uint8]:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from zemm.words import DataType
 
-Floats = NDArray[np.float32]
+Floats = NDArray[Any]
 
 
 class Parts(NamedTuple):
-    """Decoded blocks: codes int8 or uint8 [B, elements], scales and minimums [B, groups]."""
+    """Decoded blocks: codes int8 or uint8 [B, elements], scales and minimums [B, groups], f16 where the
+    file has these as f16, else f32."""
 
     codes: NDArray[Any]
     scales: Floats
@@ -56,21 +57,21 @@ def _signed(codes: NDArray[Any], offset: int) -> NDArray[np.int8]:
     return codes.view(np.int8) - np.int8(offset)
 
 
-def _column(values: NDArray[Any]) -> Floats:
+def _column(values: NDArray[Any]) -> NDArray[np.float32]:
     """f16 [B] as f32 [B, 1]."""
     return values.astype(np.float32)[:, None]
 
 
 def _q8_0(b: NDArray[Any]) -> Parts:
-    return Parts(b["q"], _column(b["d"]))
+    return Parts(b["q"], b["d"][:, None])
 
 
 def _q4_0(b: NDArray[Any]) -> Parts:
-    return Parts(_signed(_fields(b["q"], 4, 16), 8), _column(b["d"]))
+    return Parts(_signed(_fields(b["q"], 4, 16), 8), b["d"][:, None])
 
 
 def _q4_1(b: NDArray[Any]) -> Parts:
-    return Parts(_fields(b["q"], 4, 16), _column(b["d"]), -_column(b["m"]))
+    return Parts(_fields(b["q"], 4, 16), b["d"][:, None], -b["m"][:, None])
 
 
 def _codes_of_5_bits(b: NDArray[Any]) -> NDArray[Any]:
@@ -78,11 +79,11 @@ def _codes_of_5_bits(b: NDArray[Any]) -> NDArray[Any]:
 
 
 def _q5_0(b: NDArray[Any]) -> Parts:
-    return Parts(_signed(_codes_of_5_bits(b), 16), _column(b["d"]))
+    return Parts(_signed(_codes_of_5_bits(b), 16), b["d"][:, None])
 
 
 def _q5_1(b: NDArray[Any]) -> Parts:
-    return Parts(_codes_of_5_bits(b), _column(b["d"]), -_column(b["m"]))
+    return Parts(_codes_of_5_bits(b), b["d"][:, None], -b["m"][:, None])
 
 
 # In the formats of 256 elements the scale of a group is an integer times the f16 scale of the block.

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm._arrays.host_tensors import Host, as_array, host_of
 from zemm._functions.matmul import matmul
 from zemm.dtypes import FLOATING, FOUR_BIT, pack_int4, type_of, unpack_int4
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS, Format, Parts
-from zemm.gguf.layer import LinearWithMinimums
 from zemm.gguf.q8_1 import GROUP as Q8_1_GROUP
 from zemm.gguf.q8_1 import Q8_1
-from zemm.gguf.sums import group_sums
 from zemm.linear import Linear
 from zemm.words import DataType
 
@@ -83,14 +82,14 @@ class Tensor:
     @property
     def scales(self) -> NDArray[np.float32] | None:
         """[.., K / group, N]; exact. None for floating-point types."""
-        return None if self._parts is None else _transposed(self._parts.scales)
+        return None if self._parts is None else _transposed(_as_f32(self._parts.scales))
 
     @property
     def minimums(self) -> NDArray[np.float32] | None:
         """[.., K / group, N]; exact. None unless the type has minimums."""
         if self._parts is None or self._parts.minimums is None:
             return None
-        return _transposed(self._parts.minimums)
+        return _transposed(_as_f32(self._parts.minimums))
 
     def dequantize(self) -> NDArray[np.float32]:
         """The weights as float32 [.., K, N], with the bits of gguf.quants.dequantize()."""
@@ -114,9 +113,10 @@ class Tensor:
         src_scales: ArrayLike | None = None,
         reductions: ArrayLike | None = None,
         **options: Any,
-    ) -> NDArray[Any]:
+    ) -> Any:
         """x @ w, by zemm.matmul(), which describes `options` (bias, dst_dtype, post_ops, fpmath,
-        engine and out). dst is float32 unless dst_dtype or out say otherwise.
+        engine and out). dst is float32 unless dst_dtype or out say otherwise. It is a tensor of torch if x
+        is one.
 
         x: [.., M, K], one of
         - floating-point activations
@@ -124,13 +124,13 @@ class Tensor:
           zemm.quantize_activations()
         - blocks of Q8_1, as from zemm.gguf.quantize_q8_1()
 
-        If the type has minimums, their part of the result, sums of x over groups times minimums, is
-        a second matmul in float32. It is subtracted before post_ops. The sums are those of Q8_1
-        or, times src_scales, the reductions, where their groups lie within the tensor's. Otherwise
-        the activations are summed here. Each sum is rounded to float32 once.
+        If the type has minimums, they are offsets of the weights. The sums of Q8_1 are multiplied by them in
+        a second matmul in float32, whose result is subtracted before post_ops.
 
         ValueError: shapes or types do not fit, or zemm does not read the tensor's type.
         """
+        if not isinstance(x, (Q8_1, np.ndarray)) and (host := host_of(x)) is not host_of(None):
+            return self._matmul_of_tensor(host, x, src_scales, reductions, options)
         group, sums = self._format.group, None
         if isinstance(x, Q8_1):
             if src_scales is not None or reductions is not None:
@@ -141,11 +141,11 @@ class Tensor:
         array = np.asarray(x)
         self._check_activations(array, options)
         minimums = self.minimums
-        if minimums is not None:
-            if sums is None or group != Q8_1_GROUP:
-                sums = group_sums(array, group, src_scales, reductions)
+        if minimums is not None and sums is not None and group == Q8_1_GROUP:
             part = matmul(sums, minimums, engine=options.get("engine"))
             options["post_ops"] = [("sub", part), *options.get("post_ops", ())]
+        elif minimums is not None:
+            options |= {"weights_offsets": -minimums, "reductions": reductions}
         return matmul(
             array,
             self.values,
@@ -155,11 +155,31 @@ class Tensor:
             **options,
         )
 
-    def linear(self, bias: ArrayLike | None = None, **options: Any) -> Linear | LinearWithMinimums:
+    def _matmul_of_tensor(
+        self, host: Host, x: Any, src_scales: Any, reductions: Any, options: dict[str, Any]
+    ) -> Any:
+        """matmul() of a tensor of torch, on arrays of the same bytes."""
+        out = options.pop("out", None)
+        if out is not None:
+            host.check_writable(out)
+            options["out"] = as_array(out, "out")
+        y = self.matmul(
+            as_array(x, "x"),
+            src_scales=None if src_scales is None else as_array(src_scales, "src_scales"),
+            reductions=None if reductions is None else as_array(reductions, "reductions"),
+            **options,
+        )
+        if out is None:
+            return host.of_array(y)
+        if not host.is_plain(out):  # y is a copy
+            host.copy(out, host.of_array(y))
+        return out
+
+    def linear(self, bias: ArrayLike | None = None, **options: Any) -> Linear:
         """A layer y = x @ w + bias, with weights that are packed once.
 
         options: of zemm.Linear.from_quantized(): activation, activation_group, dst_dtype, fpmath and
-        engine. If the type has minimums the layer is a LinearWithMinimums, else a zemm.Linear.
+        engine. Minimums become the offsets of the layer.
 
         ValueError: zemm does not read the tensor's type, or it has neither two nor three dimensions.
         """
@@ -167,21 +187,28 @@ class Tensor:
             raise InvalidArgumentsError(
                 f"tensor {self.name!r} has shape {self.shape}, not [K, N] or [E, K, N]"
             )
-        minimums, engine = self.minimums, options.get("engine")
-        dst_dtype = options.pop("dst_dtype", None)
-        product = Linear.from_quantized(
-            _transposed(self.values),
-            None if self.scales is None else _transposed(self.scales),
+        parts = self._parts
+        return Linear.from_quantized(
+            self._blocks if parts is None else parts.codes,
+            None if parts is None else parts.scales,
+            offsets=None if parts is None or parts.minimums is None else -parts.minimums,
             weights_dtype=self.data_type,
             transposed=True,
             bias=bias,
-            dst_dtype=dst_dtype if minimums is None else "f32",
             **options,
         )
-        if minimums is None:
-            return product
-        of_sums = Linear.from_quantized(_transposed(minimums), transposed=True, engine=engine)
-        return LinearWithMinimums(product, of_sums, dst_dtype)
+
+    def take(self, columns: ArrayLike) -> "Tensor":
+        """The tensor with these columns of N, in this order, whose blocks are copied as they are.
+
+        ValueError: the tensor has no two dimensions, or zemm does not read its type. IndexError: there is no
+        such column.
+        """
+        if len(self._dims) != 2:
+            raise InvalidArgumentsError(f"tensor {self.name!r} has shape {self.shape}, not [K, N]")
+        taken = np.ascontiguousarray(self._blocks[np.asarray(columns)])
+        dims = (self._dims[0], len(taken))
+        return Tensor(self.name, self.type, dims, taken.reshape(-1).view(np.uint8))
 
     def _check_activations(self, x: NDArray[Any], options: dict[str, Any]) -> None:
         data_type = type_of(x, "x")
@@ -197,6 +224,10 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"<zemm.gguf.Tensor {self.name!r} {self.type} {self.shape}>"
+
+
+def _as_f32(values: NDArray[Any]) -> NDArray[np.float32]:
+    return values.astype(np.float32, copy=False)
 
 
 def _transposed(rows: NDArray[Any]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 
     import zemm.torch
     model.proj = zemm.torch.QuantLinear.from_linear(model.proj, bits=4, group=128)
+    print(zemm.torch.quantize_(model, bits=4, group=128))  # all that are left
 
 Importing this needs the package torch.
 """
@@ -14,6 +15,9 @@ try:
 except ImportError as error:
     raise missing_package("zemm.torch", "torch", error) from None
 
+from zemm.torch._embedding import QuantEmbedding
 from zemm.torch._module import QuantLinear
+from zemm.torch._quantize import quantize_
+from zemm.torch._report import QuantizedLayer, QuantizeReport
 
-__all__ = ["QuantLinear"]
+__all__ = ["QuantEmbedding", "QuantLinear", "QuantizeReport", "QuantizedLayer", "quantize_"]

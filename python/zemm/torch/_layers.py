@@ -4,6 +4,9 @@
 A layer that borrows the bytes of its parts is right for whatever lies at these addresses, as it
 reads them at each call: it is found by description and addresses alone. A layer with copies is
 right only for the storages that it was copied from, and until somebody writes to them.
+
+Calls usually come with the same five tensor objects as before. Then only what may have changed in
+them is looked at.
 """
 
 import weakref
@@ -55,22 +58,49 @@ _entries: dict[tuple[Any, ...], _Entry] = {}
 _next_sweep = _FIRST_SWEEP
 
 
-def remember(parts: Parts, layer: Linear) -> None:
-    """Serve calls with these parts of a layer by the layer itself, as long as it lives."""
+def remember(parts: Parts, layer: Linear) -> bool:
+    """Serve calls with these parts of a layer by the layer itself, as long as it lives. Whether it has
+    their bytes, and not copies."""
     borrows = layer.engine.kind == "cpu" and parts[1].data_ptr() == layer.weights.memory.handle
     _add(_key(parts), _Entry(layer, parts, borrows, owned=True))
+    return borrows
+
+
+class _Known:
+    """The layer of five tensor objects that it borrows from. It ends with the first of them."""
+
+    def __init__(self, ids: tuple[int, ...], parts: Parts, entry: _Entry) -> None:
+        self.layer = entry._reference
+        self.addresses = [part.data_ptr() for part in parts]
+        self.version = parts[0]._version  # of the description
+        self._watches = [weakref.ref(part, lambda _: _known.pop(ids, None)) for part in parts]
+
+
+_known: dict[tuple[int, ...], _Known] = {}
 
 
 def find(parts: Parts) -> Linear:
     """The layer whose parts these are. ValueError: they are damaged."""
+    ids = tuple(map(id, parts))
+    known = _known.get(ids)
+    if known is not None:
+        layer = known.layer()
+        if (
+            layer is not None
+            and known.addresses == [part.data_ptr() for part in parts]
+            and known.version == parts[0]._version
+        ):
+            return layer
     key = _key(parts)
     entry = _entries.get(key)
     layer = entry.layer(parts) if entry is not None else None
-    if layer is not None:
-        return layer
-    found = layer_of(parts)
-    _add(key, _Entry(found.layer, parts, found.borrows, owned=False))
-    return found.layer
+    if entry is None or layer is None:
+        found = layer_of(parts)
+        entry, layer = _Entry(found.layer, parts, found.borrows, owned=False), found.layer
+        _add(key, entry)
+    if entry._versions is None and not parts[0].is_inference():
+        _known[ids] = _Known(ids, parts, entry)
+    return layer
 
 
 def _key(parts: Parts) -> tuple[Any, ...]:

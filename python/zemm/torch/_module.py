@@ -2,15 +2,19 @@
 """torch.nn.Linear with quantised weights."""
 
 from collections.abc import Mapping
-from typing import Any
+from operator import is_
+from typing import Any, overload
 
 import torch
 
 from zemm._arrays.torch_tensors import dtype_of, from_array
+from zemm._library import check
+from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
+from zemm.torch import _torchao
 from zemm.torch._layers import remember
-from zemm.torch._operator import linear
+from zemm.torch._operator import is_dispatched, linear
 from zemm.torch._parts import NAMES, parts_of
 from zemm.torch._state import faults_of
 from zemm.words import Activation
@@ -38,10 +42,36 @@ class QuantLinear(torch.nn.Module):
     to load and run it; a machine that wants another layout packs them again at the first call.
     """
 
-    def __init__(self, layer: Linear) -> None:
+    layer: Linear | None  # None: nothing has been loaded yet
+    _own_parts: list[torch.Tensor]
+
+    @overload
+    def __init__(self, layer: Linear, /) -> None: ...
+    @overload
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, *, engine: Engine | None = None
+    ) -> None: ...
+    def __init__(
+        self,
+        in_features: Linear | int,
+        out_features: int | None = None,
+        bias: bool = True,
+        *,
+        engine: Engine | None = None,
+    ) -> None:
+        """QuantLinear(layer) has the layer. QuantLinear(in_features, out_features) is empty, for
+        load_state_dict() to fill; bits, groups and whether there is a bias come from there. bias: what an
+        empty module shows. engine: of the layer to come; None: the default one."""
         super().__init__()
+        if out_features is not None:
+            self._clear(in_features, out_features, bool(check.flag(bias, "bias")), engine)
+            return
+        layer = in_features
         if not isinstance(layer, Linear):
-            raise InvalidArgumentsError(f"layer is a {type(layer).__name__}, not a zemm.Linear")
+            raise InvalidArgumentsError(
+                f"layer is a {type(layer).__name__}, not a zemm.Linear; an empty module needs in_features and"
+                " out_features"
+            )
         if layer.experts is not None:
             raise InvalidArgumentsError(f"{layer!r} has experts: a module takes one matrix")
         self._set(layer)
@@ -58,9 +88,22 @@ class QuantLinear(torch.nn.Module):
         **more: Any,
     ) -> "QuantLinear":
         """Quantise a torch.nn.Linear. activation: by default the type of its weights. more: other
-        arguments of zemm.Linear.from_float()."""
+        arguments of zemm.Linear.from_float(). Of a linear on the device meta an empty module is made, as
+        by QuantLinear(in_features, out_features). Weights that torchao has quantised (Int4Tensor,
+        IntxUnpackedToInt8Tensor) are taken as they are, whatever bits, group and symmetric say; if it
+        quantises the activations, too, activation is "int8" by default."""
         if not isinstance(linear, torch.nn.Linear):
             raise InvalidArgumentsError(f"linear is a {type(linear).__name__}, not a torch.nn.Linear")
+        if linear.weight.is_meta:
+            n, k = linear.weight.shape
+            return cls(k, n, linear.bias is not None, engine=more.get("engine"))
+        if _torchao.is_torchao(linear.weight):
+            more.pop("scale_dtype", None)
+            settings = _torchao.activation_of(linear.weight) if activation is None else {}
+            settings.setdefault("activation", activation or _NAMES.get(linear.weight.dtype, "f32"))
+            bias = linear.bias.detach() if linear.bias is not None else None
+            given = _torchao.arguments_of(linear.weight)
+            return cls(Linear.from_quantized(**given, bias=bias, **{**settings, **more}))
         layer = Linear.from_float(
             linear.weight.detach(),
             linear.bias.detach() if linear.bias is not None else None,
@@ -73,27 +116,57 @@ class QuantLinear(torch.nn.Module):
         )
         return cls(layer)
 
+    def _clear(self, in_features: Any, out_features: int, bias: bool, engine: Engine | None) -> None:
+        self.layer, self._dtype = None, None
+        self._own_parts = []
+        self.in_features = check.integer(in_features, "in_features", 1)
+        self.out_features = check.integer(out_features, "out_features", 1)
+        self._engine = engine if engine is None else check.instance(engine, Engine, "engine")
+        self._bias_to_come = bias
+        for name in _PARTS:
+            self.register_buffer(name, None, persistent=False)
+
     def _set(self, layer: Linear) -> None:
-        self.layer = layer
+        self.layer, self._engine = layer, layer.engine
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._dtype = dtype_of(layer.dst_dtype) if layer.dst_dtype is not None else None
         parts = parts_of(layer)
-        remember(parts, layer)
+        self._own_parts = parts if remember(parts, layer) else []
         for name, part in zip(_PARTS, parts, strict=True):
             self.register_buffer(name, part, persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """ValueError: x does not fit, is not on the host, or has a gradient."""
-        parts = [getattr(self, name) for name in _PARTS]
-        return linear(x, parts, self.in_features, self.out_features, self._dtype)
+        """ValueError: x does not fit, is not on the host, or has a gradient. Or the module is empty."""
+        layer = self.layer
+        if layer is not None and not is_dispatched(x) and x.dtype in _NAMES and self._has_own_parts():
+            # Past torch's dispatcher, which takes longer than all else around a small layer.
+            y: torch.Tensor = layer(x)
+            return y
+        return linear(x, self._tensors(), self.in_features, self.out_features, self._dtype)
+
+    def _tensors(self) -> list[torch.Tensor]:
+        """The layer as the operators take it."""
+        parts: Any = [getattr(self, name) for name in _PARTS]
+        if parts[0] is None:
+            raise InvalidArgumentsError(
+                f"this QuantLinear of {self.in_features} to {self.out_features} features is empty: load"
+                " weights by load_state_dict() before you call it"
+            )
+        return parts
+
+    def _has_own_parts(self) -> bool:
+        """Whether the buffers are the layer's own bytes, and no others that a program has put there."""
+        own = self._own_parts
+        return bool(own) and all(map(is_, map(self._buffers.get, _PARTS), own))
 
     def _apply(self, fn: Any, recurse: bool = True) -> "QuantLinear":
         """What to(), half(), cuda() and their relatives call: the layer stays on its engine."""
         return self
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        for name, array in self.layer.state_dict(prefix).items():
-            destination[name] = from_array(array)
+        if self.layer is not None:
+            for name, array in self.layer.state_dict(prefix).items():
+                destination[name] = from_array(array)
 
     def _load_from_state_dict(
         self,
@@ -116,7 +189,7 @@ class QuantLinear(torch.nn.Module):
             if found.missing or found.errors:
                 return  # the module keeps the layer that it has
             try:
-                layer = Linear.from_state_dict(state_dict, prefix, engine=self.layer.engine)
+                layer = Linear.from_state_dict(state_dict, prefix, engine=self._engine)
             except ZemmError as error:
                 error_msgs.append(str(error))
                 return
@@ -124,12 +197,18 @@ class QuantLinear(torch.nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy or a pickle has the layer, which makes its parts anew."""
-        buffers = {name: buffer for name, buffer in self._buffers.items() if name not in _PARTS}
-        return {**self.__dict__, "_buffers": buffers}
+        buffers = {name: None if name in _PARTS else buffer for name, buffer in self._buffers.items()}
+        return {**self.__dict__, "_buffers": buffers, "_engine": None, "_own_parts": []}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._set(self.layer)
+        if self.layer is not None:
+            self._set(self.layer)
 
     def extra_repr(self) -> str:
-        return repr(self.layer)
+        if self.layer is not None:
+            return repr(self.layer)
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self._bias_to_come},"
+            " empty"
+        )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator torch.ops.zemm.linear, which torch.compile and torch.export keep as one node.
+"""The operators torch.ops.zemm.linear and torch.ops.zemm.embedding, which torch.compile and torch.export
+keep as one node.
 
-Its result depends on its arguments alone: it takes the layer as tensors of bytes (zemm.torch._parts),
+Their results depend on their arguments alone: they take the layer as tensors of bytes (zemm.torch._parts),
 and nothing of the process. So a program that was exported and saved is right in every process.
 """
 
@@ -12,13 +13,20 @@ import torch
 from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
 from zemm.errors import InvalidArgumentsError
 from zemm.torch._layers import find
+from zemm.torch._rows import read_rows
 
 TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
-_NAME = "zemm::linear"
+_INDICES = (torch.int64, torch.int32)
+_NAME, _NAME_OF_EMBEDDING = "zemm::linear", "zemm::embedding"
+_CPU = torch._C.DispatchKey.CPU
 
 _library = torch.library.Library("zemm", "FRAGMENT")
 _library.define(
     "linear(Tensor x, Tensor[] layer, int in_features, SymInt out_features, ScalarType? dtype) -> Tensor",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+_library.define(
+    "embedding(Tensor ids, Tensor[] layer, SymInt embedding_dim, ScalarType dtype) -> Tensor",
     tags=(torch.Tag.pt2_compliant_tag,),
 )
 
@@ -40,12 +48,23 @@ def result_of(
     return (*x.shape[:-1], out_features), dtype if dtype is not None else x.dtype
 
 
-def _run(x: torch.Tensor, layer: list[torch.Tensor], *args: Any) -> torch.Tensor:
-    shape, dtype = result_of(x, *args)
-    y: torch.Tensor = find(layer)(x)
-    if y.shape != shape:
+def _run(
+    x: torch.Tensor,
+    layer: list[torch.Tensor],
+    in_features: int,
+    out_features: int,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    try:
+        y: torch.Tensor = find(layer)(x)
+    except InvalidArgumentsError:
+        result_of(x, in_features, out_features, dtype)  # says it in torch's words
+        raise
+    if x.shape[-1] != in_features or y.shape[-1] != out_features:
+        shape, _ = result_of(x, in_features, out_features, dtype)
         raise InvalidArgumentsError(f"the layer gives {tuple(y.shape)}, not {shape} as the operator was told")
-    return y if y.dtype == dtype else y.to(dtype)
+    wanted = x.dtype if dtype is None else dtype
+    return y if y.dtype is wanted else y.to(wanted)
 
 
 def _fake(x: torch.Tensor, layer: list[torch.Tensor], *args: Any) -> torch.Tensor:
@@ -58,6 +77,8 @@ def _refuse_gradients(keyset: Any, x: torch.Tensor, *args: Any) -> torch.Tensor:
     refuse_gradient(x, "x")
     refuse_tangent(x, "x")
     after = keyset & torch._C._after_autograd_keyset
+    if after.highestPriorityTypeId() == _CPU:
+        return _run(x, *args)  # what the dispatcher would call next
     y: torch.Tensor = torch.ops.zemm.linear.default.redispatch(after, x, *args)
     return y
 
@@ -69,11 +90,50 @@ def _batched(info: Any, in_dims: Any, x: torch.Tensor, layer: Any, *args: Any) -
     return torch.ops.zemm.linear.default(x.movedim(in_dims[0], 0), layer, *args), 0
 
 
+def _look_up(ids: torch.Tensor, layer: list[torch.Tensor], dim: int, dtype: torch.dtype) -> torch.Tensor:
+    if ids.dtype not in _INDICES:
+        raise InvalidArgumentsError(f"ids have type {ids.dtype}, not one of {', '.join(map(str, _INDICES))}")
+    if not ids.is_cpu:
+        raise InvalidArgumentsError(f"ids are on the device {ids.device}: call ids.cpu() first")
+    return read_rows(layer, ids, dtype)
+
+
+def _fake_look_up(ids: torch.Tensor, layer: list[torch.Tensor], dim: int, dtype: torch.dtype) -> torch.Tensor:
+    return ids.new_empty((*ids.shape, dim), dtype=dtype)
+
+
+def _batched_look_up(
+    info: Any, in_dims: Any, ids: torch.Tensor, layer: Any, *args: Any
+) -> tuple[torch.Tensor, int]:
+    """torch.func.vmap: one more leading dimension."""
+    return torch.ops.zemm.embedding.default(ids.movedim(in_dims[0], 0), layer, *args), 0
+
+
 # All devices and layouts come here: what zemm does not take is refused with a sentence.
 _library.impl("linear", _run, "CompositeExplicitAutograd")
 _library.impl("linear", _refuse_gradients, "Autograd", with_keyset=True)
 torch.library.register_fake(_NAME, _fake, lib=_library)
 torch.library.register_vmap(_NAME, _batched, lib=_library)
+_library.impl("embedding", _look_up, "CompositeExplicitAutograd")
+torch.library.register_fake(_NAME_OF_EMBEDDING, _fake_look_up, lib=_library)
+torch.library.register_vmap(_NAME_OF_EMBEDDING, _batched_look_up, lib=_library)
+
+
+_MODES = [torch._C._dispatch_tls_local_include_set()]
+with torch.inference_mode():
+    _MODES.append(torch._C._dispatch_tls_local_include_set())
+
+
+def is_dispatched(x: torch.Tensor) -> bool:
+    """Whether anything of torch wants to see the operator: a program that is traced or compiled, a transform,
+    a mode, a profiler, a subclass of tensors."""
+    return (
+        torch.compiler.is_compiling()
+        or type(x) is not torch.Tensor
+        or torch._C._dispatch_tls_local_include_set() not in _MODES
+        or torch._C._is_torch_function_mode_enabled()
+        or torch._C._autograd._profiler_enabled()
+    )
 
 
 def linear(
@@ -85,4 +145,12 @@ def linear(
 ) -> torch.Tensor:
     """y = layer(x), [.., out_features]. layer: its parts (zemm.torch._parts). dtype: of y; None: x's."""
     y: torch.Tensor = torch.ops.zemm.linear.default(x, layer, in_features, out_features, dtype)
+    return y
+
+
+def embedding(
+    ids: torch.Tensor, layer: list[torch.Tensor], embedding_dim: int, dtype: torch.dtype
+) -> torch.Tensor:
+    """Rows of an embedding whose transpose the layer has as weights, [.., embedding_dim]."""
+    y: torch.Tensor = torch.ops.zemm.embedding.default(ids, layer, embedding_dim, dtype)
     return y

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A layer as tensors of bytes: what the operator takes, and what a program of torch saves.
 
-They are a description (JSON), the packed weights, scales, zero points and the bias. A part that the
-layer lacks is one byte, as torch.export.save() fails at some tensors without bytes. On a CPU engine
+They are a description (JSON), the packed weights, scales, zero points or offsets, and the bias. A part
+that the layer lacks is one byte, as torch.export.save() fails at some tensors without bytes. On a CPU engine
 the tensors are the very bytes that the engine multiplies, so a layer is in memory once. All are
 uint8, so that no to() of a program converts them.
 """
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from zemm._arrays.operands import describe, in_place, tensor
 from zemm._arrays.reorder import reorder
-from zemm._library import check, layouts
+from zemm._library import check
 from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, type_of
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear, multiplied_type
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
-from zemm.packed_weights import Operand, PackedWeights, matmul_desc
+from zemm.packed_weights import PARAMETERS, Operand, PackedWeights, matmul_desc
 from zemm.words import Activation, DataType
 
 NAMES = ("config", "weights", "scales", "zero_points", "bias")
@@ -40,11 +40,9 @@ def parts_of(layer: Linear) -> list[torch.Tensor]:
     if tag is None:
         tag = _plain_tag(weights.dims, weights.data_type)
         memory = reorder(memory, MemoryDesc(weights.dims, weights.data_type, tag))
-    arrays = {
-        "scales": weights.scales.parameter.values if weights.scales is not None else None,
-        "zero_points": weights.zero_points.parameter.values if weights.zero_points is not None else None,
-        "bias": layer.bias,
-    }
+    arrays = {name: operand.parameter.values for name, operand in weights._operands().items()}
+    if layer.bias is not None:
+        arrays["bias"] = layer.bias
     config = {
         "format": _FORMAT,
         "dims": weights.dims,
@@ -54,17 +52,13 @@ def parts_of(layer: Linear) -> list[torch.Tensor]:
         "activation_group": layer.activation_group,
         "dst_dtype": layer.dst_dtype,
         "fpmath": layer.fpmath,
-        "arrays": {
-            name: [dtype_name(array.dtype), array.shape]
-            for name, array in arrays.items()
-            if array is not None
-        },
+        "arrays": {name: [dtype_name(array.dtype), array.shape] for name, array in arrays.items()},
     }
     return [
         _tensor(np.frombuffer(bytearray(json.dumps(config).encode()), np.uint8)),
         _bytes_of_memory(memory),
         _bytes_of_operand(weights.scales),
-        _bytes_of_operand(weights.zero_points),
+        _bytes_of_operand(weights.zero_points or weights.offsets),
         _nothing()
         if layer.bias is None
         else _tensor(_bytes_at(layer.bias.ctypes.data, layer.bias.nbytes, layer.bias)),
@@ -102,7 +96,7 @@ def layer_of(parts: list[torch.Tensor]) -> Found:
 
 def _found(config: dict[str, Any], parts: dict[str, torch.Tensor]) -> Found:
     engine = default_engine()
-    arrays = {name: _array(parts[name], *about) for name, about in config["arrays"].items()}
+    arrays = {name: _array(parts[_part_of(name)], *about) for name, about in config["arrays"].items()}
     activation = cast(Activation, check.choice(config["activation"], Activation, "activation"))
     dst_dtype = dtype_name(config["dst_dtype"]) if config["dst_dtype"] is not None else None
     weights = _weights(config, parts["weights"], arrays, engine)
@@ -126,10 +120,8 @@ def _weights(
         raise ValueError(f"weights have {part.nbytes} bytes, {md!r} needs {md.size}")
     weights.dims = md.dims
     weights.memory = _memory(md, engine, part)
-    weights.scales, weights.zero_points = (
-        _operand(arrays[name], name, md.dims, engine) if name in arrays else None
-        for name in ("scales", "zero_points")
-    )
+    for name in PARAMETERS:
+        setattr(weights, name, _operand(arrays[name], name, md.dims, engine) if name in arrays else None)
     return weights
 
 
@@ -151,6 +143,11 @@ def _serves_in_place(layer: Linear, part: torch.Tensor, arrays: dict[str, NDArra
     )
 
 
+def _part_of(name: str) -> str:
+    """The part that has an array of the description. No layer has both zero points and offsets."""
+    return "zero_points" if name == "offsets" else name
+
+
 def _operand(array: NDArray[Any], name: str, dims: tuple[int, ...], engine: Engine) -> Operand:
     parameter = describe(array, name, "weights", dims)
     values = parameter.values
@@ -167,7 +164,7 @@ def _memory(md: MemoryDesc, engine: Engine, part: torch.Tensor) -> Memory:
 
 def _tag_of(md: MemoryDesc) -> str | None:
     """The tag of the layout. None: it has gaps, which no tag says."""
-    tag = layouts.tag(md.padded_dims, md.strides, md.inner_blks, md.inner_idxs)
+    tag = md._tag()
     return tag if md._has_tag(tag) else None
 
 

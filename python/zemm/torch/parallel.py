@@ -50,10 +50,15 @@ def _check(layer: Linear, along: Along, size: int) -> None:
     weights = layer.weights
     if layer.experts is not None:
         raise InvalidArgumentsError(f"{layer!r} has experts: only layers of one matrix are cut")
-    operands = {"scales": weights.scales, "zero_points": weights.zero_points}
-    shapes = {name: o.parameter.values.shape for name, o in operands.items() if o is not None}
+    shapes = {name: o.parameter.values.shape for name, o in weights._operands().items()}
     quantises = multiplied_type(layer.activation) == "s8"
     check_parts(weights.dims, shapes, layer.activation_group if quantises else None, along, size)
+
+
+def _layer_of(module: QuantLinear) -> Linear:
+    if module.layer is None:
+        raise InvalidArgumentsError(f"{module!r} is empty: load weights before it is cut")
+    return module.layer
 
 
 class _Style(ParallelStyle):
@@ -74,7 +79,7 @@ class _Style(ParallelStyle):
             raise InvalidArgumentsError(
                 f"the mesh has {mesh.ndim} dimensions: give one of them, as in mesh['tp']"
             )
-        _check(module.layer, self.along, mesh.size())
+        _check(_layer_of(module), self.along, mesh.size())
 
     def install_forward(self, module: torch.nn.Module, mesh: DeviceMesh) -> torch.nn.Module:
         return self._apply(module, mesh)
@@ -93,7 +98,7 @@ class Colwise(_Style):
         self.gather = gather
 
     def _cut(self, module: QuantLinear, mesh: DeviceMesh) -> None:
-        module._set(shard(module.layer, "N", mesh.get_local_rank(), mesh.size()))
+        module._set(shard(_layer_of(module), "N", mesh.get_local_rank(), mesh.size()))
         if not self.gather:
             return
         group = mesh.get_group()
@@ -118,7 +123,7 @@ class Rowwise(_Style):
         self.split = split
 
     def _cut(self, module: QuantLinear, mesh: DeviceMesh) -> None:
-        whole, rank, group = module.layer, mesh.get_local_rank(), mesh.get_group()
+        whole, rank, group = _layer_of(module), mesh.get_local_rank(), mesh.get_group()
         dtype = dtype_of(whole.dst_dtype) if whole.dst_dtype is not None else None
         bias = from_array(whole.bias).float() if whole.bias is not None else None
         module._set(shard(whole, "K", rank, mesh.size()))

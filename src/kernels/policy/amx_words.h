@@ -38,8 +38,11 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     load_words(w, p, k0, length, wei_zp, panel);
-    for (int i = (length + 1) / 2 * NV; i < (length + STEP - 1) / STEP * 16 * NV; ++i)
+    for (int i = (length + 1) / 2 * NV; i < (length + STEP - 1) / STEP * 16 * NV; ++i) {
         panel[i] = 0;
+        if (SPLITS_WEI)
+            panel[i + PANEL_PART] = 0;
+    }
     return (struct b_panel){(ulong)panel, (ulong)(panel + length / STEP * 16 * NV)};
 }
 

@@ -12,6 +12,26 @@
 
 #include "policy/avx512_vnni.h"
 
+typedef short short32 __attribute__((ext_vector_type(32)));
+vec_i __attribute__((overloadable)) vpmaddwd(short32 x, short32 y) __asm("llvm.x86.avx512.pmaddw.d.512");
+
+// Integer zero points of at most 9 bits stand twice in a column. The two words of a correction add up to the
+// negative sum of src, of at most 17 bits. So an instruction makes a term, exactly. A multiply-add of f32
+// takes one, too, but on AMD's cores it is work for the units that multiply bytes.
+#define TERMS_ARE_WORDS (spec_zp_term() == ZP_TERM_F32 && !HAS(FLAG_FLOAT_ZP))
+#define KEPT_ZERO_POINT(zp) (TERMS_ARE_WORDS ? twice(zp) : as_column_i(to_column_f(zp)))
+#define KEPT_CORRECTION(sum) (TERMS_ARE_WORDS ? in_two_words(-(sum)) : as_column_i(to_column_f(sum)))
+#define NEGATED_TERM(zp, correction)                                                                         \
+    vpmaddwd(__builtin_astype(zp, short32), __builtin_astype((vec_i)(correction), short32))
+
+static inline column_i twice(column_i word) {
+    return (word & 0xffff) | (word << 16);
+}
+static inline column_i in_two_words(column_i x) {
+    const column_i part = x >> 1;
+    return (part & 0xffff) | ((x - part) << 16);
+}
+
 // sum[i * COLUMNS_AT_ONCE + v] += row i of src, which begins at a[i], times column vector v0 + v of the
 // weights, from a quad of K on.
 static inline __attribute__((always_inline)) void multiply_segment(const int count, int v0,

@@ -62,6 +62,12 @@ static inline int wei_centre() {
     return HAS(FLAG_WEI_ZP) && spec_wei_dt() == DT_U4 ? 8 : 0;
 }
 
+// Whether zero points are multiplied with the sum of a row of src, beside the products of weights: those of 4
+// bits, and of bytes those that offsets became.
+static inline bool sums_rows() {
+    return (wei_is_int4() && HAS(FLAG_WEI_ZP)) || (wei_bits() == 8 && HAS(FLAG_OFFSETS));
+}
+
 // Integers less zero points of the weights, which are floats or integers.
 static inline vec_f less_zero_point(vec_i x, vec_i zp) {
     return HAS(FLAG_FLOAT_ZP) ? to_vec_f(x) - as_vec_f(zp) : to_vec_f(x - zp);
@@ -80,7 +86,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     __private panel_vec *panel) {
     const long first = block_begin(w, p, k0);
     const struct b_panel b = {w->wei + first * wei_bits() / 8, panel, wei_zp};
-    if (wei_bits() == 8 && HAS(FLAG_FLOAT_ZP))
+    if (wei_bits() == 8 && HAS(FLAG_FLOAT_ZP) && !sums_rows())
         for (int v = 0; v < NV; ++v)
             spread_zero_points(wei_zp[v], panel + 4 * v);
     return b;
@@ -215,13 +221,13 @@ static inline __attribute__((always_inline)) void multiply_bytes(const int count
         sum[i] += part[i][0] + part[i][1];
 }
 
-// ---- 8 bits, with float zero points or none
+// ---- 8 bits, with float zero points, offsets or none
 
 // Four elements of K of four columns: the bytes 16 * i and up of a step, less their zero points.
 static inline vec_f load_fours(struct b_panel b, int s, int i) {
     const uchar16 fours = vload16(i, b.wei + s * step_bytes());
     const vec_i wei = spec_wei_dt() == DT_S8 ? convert_int16(as_char16(fours)) : convert_int16(fours);
-    return HAS(FLAG_WEI_ZP) ? less_zero_point(wei, b.panel[i]) : to_vec_f(wei);
+    return HAS(FLAG_WEI_ZP) && !sums_rows() ? less_zero_point(wei, b.panel[i]) : to_vec_f(wei);
 }
 
 // Adds up each four neighbours of four vectors.
@@ -314,7 +320,7 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
         load_row(group->src, begin, stride, length, row);
         for (int k = length; k % 16 != 0; ++k)
             row[k] = 0.f;
-        if (wei_is_int4() && HAS(FLAG_WEI_ZP)) {
+        if (sums_rows()) {
             total[i] = sum_of_row(row, length);
             is_finite &= isfinite(total[i]) != 0;
         }
@@ -323,20 +329,23 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
         multiply_pairs(count, a, length, b.wei, sum);
         return;
     }
-    if (wei_bits() == 8 && !has_integer_zero_points()) {
+    if (wei_bits() == 8 && !has_integer_zero_points() && !sums_rows()) {
         multiply_int8(count, a, length, b, sum);
         return;
     }
-    if (wei_bits() == 8 && zero_points_are_near(b.zero_points)) {
+    if (wei_bits() == 8 && !sums_rows() && zero_points_are_near(b.zero_points)) {
         multiply_bytes(count, a, length, b, sum);
         return;
     }
-    if (wei_bits() == 8 || !is_finite) {
+    if ((wei_bits() == 8 && !sums_rows()) || !is_finite) {
         multiply_apart(count, a, length, b, sum);
         return;
     }
-    multiply_int4(count, a, length, b, sum);
-    if (HAS(FLAG_WEI_ZP))
+    if (wei_bits() == 8)
+        multiply_int8(count, a, length, b, sum);
+    else
+        multiply_int4(count, a, length, b, sum);
+    if (sums_rows())
 #pragma unroll
         for (int i = 0; i < count * NV; ++i)
             sum[i] += less_zero_point((vec_i)wei_centre(), b.zero_points[i % NV]) * (vec_f)total[i / NV];

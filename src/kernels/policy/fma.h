@@ -50,6 +50,7 @@ static inline bool wei_in_place() {
 #define ROWS_AHEAD (OPERANDS_IN_PLACE ? 24 : 8)
 #else
 #define OPERANDS_IN_PLACE false
+#define READS_SHORT_BLOCKS(count) false
 #define WAITS_FOR_MEMORY(count) (wei_in_place() && count <= 2)
 #define ROWS_AHEAD 8
 #endif
@@ -166,10 +167,8 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
 static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
     if (HAS(FLAG_ONE_GROUP) || (parts <= 3 && (wei_in_place() || spec_wei_unit() == UNIT_ROW)))
         return;
-#ifdef BLOCK_IN_PLACE
     if (OPERANDS_IN_PLACE) // the loop prefetches
         return;
-#endif
     prefetch_next_block(b.wei, b.plain, b.first, b.columns, length, part, parts, wei_in_place() && parts > 8);
 }
 
@@ -178,10 +177,8 @@ static inline void prefetch_b(struct b_panel b, int length, int part, int parts)
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
     if (!src_in_place())
         return;
-#ifdef BLOCK_IN_PLACE
     if (OPERANDS_IN_PLACE && !READS_SHORT_BLOCKS(count)) // hardware prefetches longer ones
         return;
-#endif
 #pragma unroll 1
     for (int i = 0; i < count; ++i)
 #pragma unroll 1

@@ -9,7 +9,13 @@
 //   src_in_place()      whether src has the type that is multiplied
 //   copy_src_row(to, src, i, length)   `length` elements of a row of src from element i on, as they
 //                       are multiplied, and zeros up to STEP elements
-// and the weights of a block (struct b_panel).
+// and the weights of a block (struct b_panel). If elements may be sums of two of the multiplied type:
+//   PARTS               2
+//   SPLITS_SRC          whether those of src are. All first parts of a row are followed by all second ones
+//                       (WIDE_ROW)
+//   SPLITS_WEI          whether those of the weights are. The panel has all second parts PANEL_PART vectors
+//                       behind the first ones
+//   MAY_MISS_INFINITY   whether a part that is 0 may meet infinity (owner/work_item/unit_parts.h)
 #pragma once
 
 #include "policy/prefetch.h"
@@ -25,10 +31,19 @@
 #define BEFORE_PRODUCTS() configure_tiles()
 #define AFTER_PRODUCTS() release_tiles()
 
+#ifndef PARTS
+#define PARTS 1
+#define SPLITS_SRC false
+#define SPLITS_WEI false
+#define MAY_MISS_INFINITY false
+#endif
+
 #define STEPS (TILE_K / STEP)
-// The private array: weights [STEPS][16 rows][NV], src [STEPS][ROWS], sums of two units [2][ROWS][NV / 2].
-#define PANEL_SRC (STEPS * 16 * NV)
-#define PANEL_SUMS (PANEL_SRC + STEPS * ROWS)
+// The private array: weights [PARTS][STEPS][16 rows][NV], src [PARTS][STEPS][ROWS], sums of two units
+// [2][ROWS][NV / 2].
+#define PANEL_PART (STEPS * 16 * NV)
+#define PANEL_SRC (PARTS * PANEL_PART)
+#define PANEL_SUMS (PANEL_SRC + PARTS * STEPS * ROWS)
 #define PANEL_VECTORS (PANEL_SUMS + ROWS * NV)
 typedef vec_i panel_vec;
 
@@ -39,6 +54,7 @@ struct b_panel {
 };
 #define WEI_ROW 256 // bytes from row to row of a tile of weights
 #define WEI_STEP (16 * WEI_ROW)
+#define WEI_PART (STEPS * WEI_STEP) // from part to part
 
 // The address of the weights' step s. filled: how many steps K fills.
 static inline ulong wei_step(struct b_panel b, int s, int filled) {
@@ -50,6 +66,7 @@ static inline ulong wei_step(struct b_panel b, int s, int filled) {
 struct row_block {
     ulong src;   // where its first element of K is
     long stride; // bytes from row to row
+    long part;   // and from part to part
     int lower;
 };
 
@@ -66,7 +83,8 @@ static inline bool is_in_place(__private const long *rows, int count) {
     return different == 0;
 }
 
-// Copies the steps of src from step `first` on to the same steps of the copy: [steps][ROWS].
+// Copies the steps of src, or of a part of it, from step `first` on to the same steps of the copy:
+// [steps][ROWS].
 static __attribute__((noinline)) void copy_src(bytes src, __private const long *rows, long k0, int first,
                                                int length, __private panel_vec *copy) {
 #pragma unroll 1
@@ -77,12 +95,25 @@ static __attribute__((noinline)) void copy_src(bytes src, __private const long *
                          min(STEP, length - s * STEP));
 }
 
-static inline struct row_block rows_in_place(bytes src, __private const long *rows, int count, long k0) {
+// Bytes from part to part.
+static inline long src_part(global const struct matmul_problem *p) {
+    return SPLITS_SRC ? WIDE_ROW(p->k, STEP) * (64 / STEP) : 0;
+}
+
+static inline void copy_parts(bytes src, global const struct matmul_problem *p, __private const long *rows,
+                              long k0, int first, int length, __private panel_vec *copy) {
+    copy_src(src, rows, k0, first, length, copy);
+    if (SPLITS_SRC)
+        copy_src(src + src_part(p), rows, k0, first, length, copy + STEPS * ROWS);
+}
+
+static inline struct row_block rows_in_place(bytes src, global const struct matmul_problem *p,
+                                             __private const long *rows, int count, long k0) {
     return (struct row_block){(ulong)src + (rows[0] + k0) * (64 / STEP), (rows[1] - rows[0]) * (64 / STEP),
-                              min(16, count - 16)};
+                              src_part(p), min(16, count - 16)};
 }
 static inline struct row_block rows_of_copy(__private const panel_vec *copy, int lower) {
-    return (struct row_block){(ulong)copy, 64, lower};
+    return (struct row_block){(ulong)copy, 64, STEPS * ROWS * 64, lower};
 }
 
 // Adds a step of K to the four tiles of sums. a, b: addresses.
@@ -94,6 +125,31 @@ static inline struct row_block rows_of_copy(__private const panel_vec *copy, int
         TILE_LOAD(tiles, 7, (b) + 64, WEI_ROW);                                                              \
         TILE_MULTIPLY(tiles, 1, 4, 7);                                                                       \
         TILE_LOAD(tiles, 5, (a) + (rows).lower * (rows).stride, (rows).stride);                              \
+        TILE_MULTIPLY(tiles, 2, 5, 6);                                                                       \
+        TILE_MULTIPLY(tiles, 3, 5, 7);                                                                       \
+        if (SPLITS_SRC)                                                                                      \
+            MULTIPLY_OTHER_SRC(tiles, rows, (a) + (rows).part);                                              \
+        if (SPLITS_WEI)                                                                                      \
+            MULTIPLY_OTHER_WEI(tiles, (b) + WEI_PART);                                                       \
+        if (SPLITS_SRC && SPLITS_WEI)                                                                        \
+            MULTIPLY_OTHER_SRC(tiles, rows, a);                                                              \
+    } while (0)
+// The same with another part of one operand, while tiles have one of the other operand.
+#define MULTIPLY_OTHER_SRC(tiles, rows, a)                                                                   \
+    do {                                                                                                     \
+        TILE_LOAD(tiles, 4, a, (rows).stride);                                                               \
+        TILE_MULTIPLY(tiles, 0, 4, 6);                                                                       \
+        TILE_MULTIPLY(tiles, 1, 4, 7);                                                                       \
+        TILE_LOAD(tiles, 5, (a) + (rows).lower * (rows).stride, (rows).stride);                              \
+        TILE_MULTIPLY(tiles, 2, 5, 6);                                                                       \
+        TILE_MULTIPLY(tiles, 3, 5, 7);                                                                       \
+    } while (0)
+#define MULTIPLY_OTHER_WEI(tiles, b)                                                                         \
+    do {                                                                                                     \
+        TILE_LOAD(tiles, 6, b, WEI_ROW);                                                                     \
+        TILE_MULTIPLY(tiles, 0, 4, 6);                                                                       \
+        TILE_LOAD(tiles, 7, (b) + 64, WEI_ROW);                                                              \
+        TILE_MULTIPLY(tiles, 1, 4, 7);                                                                       \
         TILE_MULTIPLY(tiles, 2, 5, 6);                                                                       \
         TILE_MULTIPLY(tiles, 3, 5, 7);                                                                       \
     } while (0)

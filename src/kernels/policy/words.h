@@ -6,12 +6,17 @@
 //   half_bits(x)        the bits of f32 as that type, in the low halves of words
 //   first_of_words(w), second_of_words(w)   the halves of words as f32
 //   halves_of_codes(c)  the bits of codes of 8-bit and 4-bit floats, which are exact as that type
+//   PUT_WORDS(panel, i, first, second)   optional: makes panel[i] the words of two rows of converted weights
 #pragma once
 
 #include "policy/float_panel.h"
 #include "policy/small_words.h"
 
 #define STEP 32 // elements of K in 64 bytes of a row of src
+
+#ifndef PUT_WORDS
+#define PUT_WORDS(panel, i, first, second) panel[i] = as_int16(half_bits(first) | half_bits(second) << 16)
+#endif
 
 static inline bool src_in_place() {
     return spec_src_dt() == WORD_DT;
@@ -45,7 +50,7 @@ static inline void load_packed_words(bytes wei, long packed, int length, __priva
             const float16 zp = HAS(FLAG_WEI_ZP) ? zero_points_as_f32(wei_zp[v]) : 0.f;
             const float16 first = load_packed_row(wei, packed, k, v) - zp;
             const float16 second = k + 1 < length ? load_packed_row(wei, packed, k + 1, v) - zp : 0.f;
-            panel[k / 2 * NV + v] = as_int16(half_bits(first) | half_bits(second) << 16);
+            PUT_WORDS(panel, k / 2 * NV + v, first, second);
         }
 }
 
@@ -118,7 +123,7 @@ static inline void load_plain_words(const struct wei_source *w, tensor t, long b
                 const float16 zp = HAS(FLAG_WEI_ZP) ? zero_points_as_f32(wei_zp[v]) : 0.f;
                 const float16 first = rows[i * NV + v] - zp;
                 const float16 second = i + 1 < count ? rows[(i + 1) * NV + v] - zp : 0.f;
-                panel[(k + i) / 2 * NV + v] = as_int16(half_bits(first) | half_bits(second) << 16);
+                PUT_WORDS(panel, (k + i) / 2 * NV + v, first, second);
             }
     }
 }

@@ -66,9 +66,9 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
         if (has_step(s)) {
             // The product of two rests is left out: it is smaller than the rounding errors of the
             // values.
-            if (SPLITS_F32 && HAS(FLAG_SPLIT_F32))
+            if (SPLITS_F32 && HAS(FLAG_SPLIT))
                 SUMS[v] = dpas(a[STEPS + s], b.steps[s * NV + v], SUMS[v]);
-            if (SPLITS_F32 && HAS(FLAG_SPLIT_F32) && !wei_is_integer() && s < STEPS / 2)
+            if (SPLITS_F32 && HAS(FLAG_SPLIT) && !wei_is_integer() && s < STEPS / 2)
                 SUMS[v] = dpas(a[s], b.steps[(STEPS / 2 + s) * NV + v], SUMS[v]);
             SUMS[v] = dpas(a[s], b.steps[s * NV + v], SUMS[v]);
         }

@@ -14,7 +14,7 @@
 
 ushort2 __attribute__((overloadable)) intel_convert_bfloat162_as_ushort2(float2 x);
 
-// With FLAG_SPLIT_F32 a value is split into two bf16: its upper half, and the rest, rounded. The
+// With FLAG_SPLIT a value is split into two bf16: its upper half, and the rest, rounded. The
 // product of two rests is left out: it is less than 2^-14 of the product.
 #define SPLITS_F32 true
 
@@ -30,7 +30,7 @@ static inline int round_to_bf16(float low, float high) {
     return as_int(intel_convert_bfloat162_as_ushort2((float2)(low, high)));
 }
 static inline int narrow(float low, float high) {
-    return HAS(FLAG_SPLIT_F32) ? (int)(upper_half(low) >> 16 | upper_half(high)) : round_to_bf16(low, high);
+    return HAS(FLAG_SPLIT) ? (int)(upper_half(low) >> 16 | upper_half(high)) : round_to_bf16(low, high);
 }
 static inline int narrow_rest(float low, float high) {
     return round_to_bf16(low - as_float(upper_half(low)), high - as_float(upper_half(high)));
@@ -75,10 +75,10 @@ static inline void split_packed(const struct wei_source *w, int k, __private int
 }
 
 // step[v]: a step of the lane's column v, from element k on. rest[v]: its rest, with
-// FLAG_SPLIT_F32.
+// FLAG_SPLIT.
 static inline void read_narrowed(const struct wei_source *w, global const struct matmul_problem *p, int k,
                                  __private int8 *step, __private int8 *rest) {
-    if (HAS(FLAG_SPLIT_F32) && spec_wei_unit() == UNIT_PACKED) {
+    if (HAS(FLAG_SPLIT) && spec_wei_unit() == UNIT_PACKED) {
         split_packed(w, k, step, rest);
         return;
     }
@@ -87,7 +87,7 @@ static inline void read_narrowed(const struct wei_source *w, global const struct
 #pragma unroll
     for (int v = 0; v < NV; ++v) {
         step[v] = EIGHT_PAIRS(narrow, as_float8(first[v]), as_float8(second[v]));
-        if (HAS(FLAG_SPLIT_F32))
+        if (HAS(FLAG_SPLIT))
             rest[v] = EIGHT_PAIRS(narrow_rest, as_float8(first[v]), as_float8(second[v]));
     }
 }
@@ -123,7 +123,7 @@ static inline void load_narrowed(bytes src, global const struct matmul_problem *
             if (has_step(s)) {
                 const int row = rows->first + i0, k = (int)k0 + s * STEP_K;
                 a[s] = gather_narrowed(src, p, rows->src, row, k, false);
-                if (HAS(FLAG_SPLIT_F32))
+                if (HAS(FLAG_SPLIT))
                     a[STEPS + s] = gather_narrowed(src, p, rows->src, row, k, true);
             }
         return;
@@ -144,7 +144,7 @@ static inline void load_narrowed(bytes src, global const struct matmul_problem *
 #pragma unroll
     for (int s = 0; s < STEPS; ++s) {
         a[s] = taken[s];
-        if (HAS(FLAG_SPLIT_F32))
+        if (HAS(FLAG_SPLIT))
             a[STEPS + s] = left[s];
     }
 }

@@ -88,12 +88,15 @@ bool is_usual_along_k(const facts &f, const arithmetic &a) {
     const problem &p = f.run();
     if (!a.src_scales_segments && !a.wei_scales_segments && !f.along_k.wei_zp)
         return true;
-    const bool one_scale_type = !a.src_scales_segments || !a.wei_scales_segments ||
-                                p.scale(ZEMM_ARG_SRC)->data_type == p.scale(ZEMM_ARG_WEIGHTS)->data_type;
+    const quant_entry *src_scale = p.scale(ZEMM_ARG_SRC), *wei_scale = p.scale(ZEMM_ARG_WEIGHTS);
+    // Layers quantise src with f32 scales, also beside weights with f16 or bf16 scales.
+    const bool usual_scale_types = !a.src_scales_segments || !a.wei_scales_segments || !wei_scale ||
+                                   src_scale->data_type == zemm_f32 ||
+                                   src_scale->data_type == wei_scale->data_type;
     const auto is_small = [&](zemm_data_type_t dt) {
         return dt == p.wei.data_type || is_int8(dt) || is_floating(dt);
     };
-    return f.has_equal_groups && one_scale_type &&
+    return f.has_equal_groups && usual_scale_types &&
            (!f.along_k.wei_zp || is_small(p.zero_point(ZEMM_ARG_WEIGHTS)->data_type)) &&
            !(p.zero_point(ZEMM_ARG_SRC) && a.src_scales_segments);
 }
@@ -107,7 +110,9 @@ arithmetic arithmetic_of(const facts &f) {
     a.sums_src = p.integer() && (p.zero_point(ZEMM_ARG_WEIGHTS) || a.flips_weights);
     a.src_scales_segments = f.along_k.src_scale;
     // If no scale changes along K, those of the weights scale each segment: by 1 if there are none.
-    a.wei_scales_segments = f.along_k.wei_scale || (f.scales_along_k && !f.along_k.src_scale);
+    // Offsets are not scaled by them: so sums are, before offsets are added.
+    a.wei_scales_segments =
+        f.along_k.wei_scale || p.has_offsets() || (f.scales_along_k && !f.along_k.src_scale);
     const bool zero_points_fit = zero_points_fit_f32(f, a.flips_weights);
     a.sums_are_bits = sums_are_bits(f, zero_points_fit);
     a.zp_term = zp_term_of(f, zero_points_fit, a.sums_are_bits);

@@ -15,12 +15,35 @@ namespace {
 // Whether a problem has enough rows and K for tiles of 16 rows by 64 bytes along K. With fewer, other
 // rows of the list are as fast or faster.
 bool fills_tiles(const facts &f, std::string &why) {
-    constexpr zemm_dim_t fewest_rows = 16, fewest_bytes = 64;
+    // Splitting weights takes as long as the products of some rows.
+    const zemm_dim_t fewest_rows = f.splits_wei ? 32 : 16;
+    constexpr zemm_dim_t fewest_bytes = 64;
     const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
     if (f.rows.likely >= fewest_rows && f.segment >= fewest_k)
         return true;
     why = text("its tiles want %lld rows and groups of %lld along K, here are %lld and %lld",
                (long long)fewest_rows, (long long)fewest_k, (long long)f.rows.likely, (long long)f.segment);
+    return false;
+}
+
+// A launch takes as long as some millions of multiply-adds.
+bool is_worth_a_launch(const facts &f) {
+    constexpr zemm_dim_t fewest_products = 1 << 22;
+    const problem &p = f.run();
+    return f.rows.all * p.n() >= fewest_products / p.k();
+}
+
+// Whether splitting f16 into two bf16 beats other rows.
+bool suits_splitting(const facts &f, const ze::device &dev, std::string &why) {
+    const auto fits_f16 = [](zemm_data_type_t dt) { return dt != zemm_bf16 && dt != zemm_f32; };
+    const problem &p = f.run();
+    if (dev.has(ze::feature::amx_fp16) && fits_f16(p.src.data_type) && fits_f16(p.wei.data_type)) {
+        why = "the device has tiles that multiply f16 as it is";
+        return false;
+    }
+    if (!f.splits_src || f.empty || is_worth_a_launch(f))
+        return true;
+    why = "a launch that splits f16 into two bf16 pays for more products only";
     return false;
 }
 
@@ -33,6 +56,17 @@ zemm_dim_t fewest_rows_as_bf16(const facts &f) {
     return is_packed && wei == zemm_bf16 ? 5 : 7;
 }
 
+// Rows from which on several segments are multiplied in a row. Weights of 8 bits with the signedness of src
+// become a panel, which then has 64 KB and takes longer to make than few rows gain, unless segments are
+// short.
+zemm_dim_t fewest_rows_in_segments(const facts &f) {
+    constexpr zemm_dim_t fewest = 24, fewest_with_panel = 96, short_segment = 32;
+    const problem &p = f.run();
+    const bool makes_panel =
+        is_int8(p.wei.data_type) && is_signed(p.src.data_type) == is_signed(p.wei.data_type);
+    return makes_panel && f.segment > short_segment ? fewest_with_panel : fewest;
+}
+
 } // namespace
 
 // Those that do not fill tiles of AMX, many rows for a kernel that is for few or the other way round, and
@@ -40,9 +74,11 @@ zemm_dim_t fewest_rows_as_bf16(const facts &f) {
 // quarters of the columns that wide ones would. A narrow tile of floats without a panel is kept, but for
 // small floats and more than one row. For bytes, what a tile does at each group of K counts more than the
 // products of few rows, so there wide tiles are better.
-bool suits(const facts &f, std::string &why) {
+bool suits(const facts &f, const ze::device &dev, std::string &why) {
     const kernel_row &row = *f.row;
     if (row.traits().has_tiles() && !fills_tiles(f, why))
+        return false;
+    if ((f.splits_src || f.splits_wei) && !suits_splitting(f, dev, why))
         return false;
     const problem &p = f.run();
     const zemm_dim_t n = p.n(), rows = f.rows.likely;
@@ -57,11 +93,9 @@ bool suits(const facts &f, std::string &why) {
                    (long long)most_widened, (long long)rows);
         return false;
     }
-    // A panel of several segments does not stay in the L1 cache, which few rows do not make up for.
-    constexpr zemm_dim_t fewest_in_segments = 48;
     if (row.traits().keeps_segments &&
-        (rows < fewest_in_segments || (f.wei_reading != reading::packed && !f.packing))) {
-        why = text("it is for packed weights and %lld rows or more", (long long)fewest_in_segments);
+        (rows < fewest_rows_in_segments(f) || (f.wei_reading != reading::packed && !f.packing))) {
+        why = text("it is for packed weights and %lld rows or more", (long long)fewest_rows_in_segments(f));
         return false;
     }
     if (row.family == isa_family::avx512_bf16 && rows < fewest_rows_as_bf16(f)) {
@@ -124,17 +158,16 @@ bool is_slow_for_tiles(const memory_desc &src) {
 } // namespace
 
 // Converting src takes about as long here as in the tiles of one column of tiles. A core that reads what
-// others have copied gains that time back in about 1024 columns. A launch takes as long as some millions of
-// multiply-adds. The wide src must not fill the memory.
+// others have copied gains that time back in about 1024 columns.
 bool is_worth_widening(const facts &f, zemm_data_type_t wide, const ze::device &dev) {
-    constexpr zemm_dim_t fewest_products = 1 << 22, fewest_columns = 1024, most_elements = 1 << 27;
+    constexpr zemm_dim_t fewest_columns = 1024;
     const problem &p = f.run();
     const zemm_data_type_t src = p.src.data_type;
     const bool converts = is_small_float(src) || (f.family.has_tiles() && src != wide);
     const bool copies = f.family.has_tiles() && p.n() >= fewest_columns * zemm_dim_t(dev.compute_units) &&
                         is_slow_for_tiles(p.src);
-    return (converts || copies) && p.n() > f.row->tile_n && md_nelems(p.src) <= most_elements &&
-           f.rows.all * p.n() >= fewest_products / p.k();
+    return f.splits_src || ((converts || copies) && p.n() > f.row->tile_n &&
+                            md_nelems(p.src) <= most_copied_elements && is_worth_a_launch(f));
 }
 
 namespace {

@@ -12,13 +12,15 @@
 namespace zemm::matmul {
 
 // Refuses problems that are better for another row.
-bool suits(const facts &f, std::string &why);
+bool suits(const facts &f, const ze::device &dev, std::string &why);
 // Whether multiplying weights that lie along K from where they are beats making a panel of them.
 bool multiplies_along_k(const facts &f);
 // Whether there are so few rows, and plain weights along N, that neighbouring tiles pay (FLAG_ABREAST).
 bool has_few_rows_along_n(const facts &f);
 // Whether weights are better packed before the matmul runs.
 bool is_worth_packing(const facts &f);
+// A src with more elements is not copied: the copy must not fill the memory.
+constexpr zemm_dim_t most_copied_elements = 1 << 27;
 // Whether src is better copied before the matmul runs, in the type that the row multiplies.
 bool is_worth_widening(const facts &f, zemm_data_type_t wide, const ze::device &dev);
 

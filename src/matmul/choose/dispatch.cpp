@@ -6,6 +6,7 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "kernels/matmul_args.h"
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/layouts.hpp"
 #include "matmul/choose/predicates.hpp"
@@ -127,15 +128,14 @@ zemm_data_type_t multiplied_type(const facts &f) {
     return f.family.half_is_f16 ? zemm_f16 : zemm_bf16;
 }
 
-// src with its rows of K one after the other. Tiles get rows that begin at cache lines, an odd number of
-// lines apart.
+// src with its rows of K one after the other. Those for tiles are WIDE_ROW apart.
 memory_desc wide_src(const facts &f) {
     const memory_desc &src = f.run().src;
     const zemm_data_type_t type = multiplied_type(f);
     if (!f.family.has_tiles())
         return md_with_strides(src.ndims, src.dims, type, nullptr);
     const zemm_dim_t line = 8 * 64 / data_type_bits(type); // elements in a cache line
-    zemm_dim_t strides[ZEMM_MAX_NDIMS], stride = (checked_ceil_div(f.run().k(), line, "K") | 1) * line;
+    zemm_dim_t strides[ZEMM_MAX_NDIMS], stride = WIDE_ROW(f.run().k(), line) * (f.splits_src ? 2 : 1);
     strides[src.ndims - 1] = 1;
     for (int d = src.ndims - 2; d >= 0; stride *= src.dims[d--])
         strides[d] = stride;
@@ -152,6 +152,7 @@ std::shared_ptr<const src_widening> widen_first(const facts &f, const ze::device
     const problem_facts of_problem = facts_of(wide);
     result->wide =
         facts_of(*f.row, of_problem, std::make_shared<const laid_out_problem>(wide, wide.wei, of_problem));
+    result->wide.splits_src = f.splits_src;
     return result;
 }
 
@@ -167,7 +168,7 @@ std::optional<candidate> consider(const kernel_row &row, layouts &in, const ze::
             why = f.why_not_packed;
             return std::nullopt;
         }
-        if ((row.is_xe() && !fits_sub_group(f, dev, why)) || (!is_forced && !suits(f, why)))
+        if ((row.is_xe() && !fits_sub_group(f, dev, why)) || (!is_forced && !suits(f, dev, why)))
             return std::nullopt;
         candidate c = {std::move(f)};
         if (c.asked.packing && !row.is_xe()) // for GPUs, deal() decides by cost

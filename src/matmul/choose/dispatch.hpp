@@ -16,7 +16,7 @@ namespace zemm::matmul {
 
 // src is copied before the matmul runs, once for all tiles: in the type that the row multiplies, where that
 // is less work than converting it in each tile, or only with other strides, where tiles of AMX read it
-// slowly.
+// slowly. f16 that tiles of bf16 multiply is always split first.
 struct src_widening {
     facts wide; // of the problem that the kernel then runs
 };

@@ -204,11 +204,17 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.range_unit = f.segment < f.run().k() || f.scales_along_k
                        ? f.segment
                        : std::min<zemm_dim_t>(row.tile_k, f.shortest_range);
+    const zemm_data_type_t src = f.run().src.data_type, wei = f.run().wei.data_type;
+    const bool has_tiles_of_bf16 =
+        f.family.has_tiles() && row.multiplies == operands::half && !f.family.half_is_f16;
+    f.splits_src = has_tiles_of_bf16 && src == zemm_f16;
+    f.splits_wei = has_tiles_of_bf16 && wei == zemm_f16;
     if (!f.family.is_xe())
         return f;
-    f.narrows_f32 = row.multiplies == operands::half && f.run().src.data_type == zemm_f32;
+    f.narrows_f32 = row.multiplies == operands::half && src == zemm_f32;
     f.step = step_of(f);
     f.products = products_of_one(f);
+    f.splits_src = f.products > 1;
     f.panel_k = panel_of(f);
     f.panels = panels_of(f);
     f.registers = registers_of(f);
@@ -297,7 +303,7 @@ problem_facts facts_of(const problem &p, const memory_desc &seen_src) {
     const auto fits = [&](zemm_dim_t group) { return !changes(group) || group == f.segment; };
     f.along_k = {changes(g.src_scale), changes(g.wei_scale), changes(g.src_zp), changes(g.wei_zp)};
     f.has_equal_groups = fits(g.src_scale) && fits(g.wei_scale) && fits(g.src_zp) && fits(g.wei_zp);
-    f.scales_along_k = f.along_k.src_scale || f.along_k.wei_scale || f.subtracts_floats;
+    f.scales_along_k = f.along_k.src_scale || f.along_k.wei_scale || f.subtracts_floats || p.has_offsets();
     f.longest_range = f.empty || f.scales_along_k ? p.k() : longest_range(p, f.segment);
     f.reduction_group = g.reduction;
 

@@ -33,7 +33,8 @@ struct problem_facts {
         bool src_scale, wei_scale, src_zp, wei_zp;
     } along_k;
     bool has_equal_groups; // those that change along K have groups of exactly one segment
-    // The sum of each segment is scaled: scales change along K, or integers have float zero points.
+    // The sum of each segment is scaled: scales change along K, integers have float zero points, or weights
+    // have offsets.
     bool scales_along_k;
     zemm_dim_t longest_range;   // elements of K that one s32 may sum (arithmetic.hpp)
     zemm_dim_t reduction_group; // elements of K in each sum of src that the caller passes; 0: it passes none
@@ -101,6 +102,8 @@ struct facts : problem_facts {
     // CPU rows: a few likely rows of dst, and plain weights that lie along N. Only then may a work-item
     // compute several neighbouring tiles (FLAG_ABREAST).
     bool may_be_abreast = false;
+    // A value is multiplied as two bf16: f32 on GPUs, f16 by tiles of bf16. splits_wei: the latter only.
+    bool splits_src = false, splits_wei = false;
     // Ranges and slices of K are multiples of this: a segment, or a panel if all of K is one
     // segment, but a higher panel does not make ranges longer than shortest_range.
     static constexpr zemm_dim_t shortest_range = 512; // elements of K: fewer are not worth a second launch
@@ -130,7 +133,6 @@ struct facts : problem_facts {
     // Whether weights become another type before they are multiplied. It is that of src.
     bool converts_weights() const;
     bool gathers_weights() const { return family.is_xe() && wei_reading == reading::elements; }
-    bool splits_f32() const { return products > 1; }
     // Products of pairs of bytes have 16 bits, which hold those of 7 bits of src.
     // CPU rows that widen bytes, by plain weights along K: a few rows of dst wait for the panel.
     bool waits_for_panel() const;

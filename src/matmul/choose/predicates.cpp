@@ -5,6 +5,7 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
+#include "matmul/choose/cpu_rules.hpp"
 
 namespace zemm::matmul {
 
@@ -44,22 +45,29 @@ bool has_no_zero_points(const facts &f, std::string &why) {
     return false;
 }
 
-// What rows require that multiply bf16, and f32 as bf16.
-bool multiplies_bf16(const facts &f, std::string &why) {
+// What rows require that multiply bf16, and f32 as bf16. splits_f16: and f16 as the sum of two bf16.
+bool multiplies_bf16(const facts &f, bool splits_f16, std::string &why) {
     const problem &p = f.run();
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
-    const auto is_exact = [](zemm_data_type_t dt) { return dt == zemm_bf16 || is_small_float(dt); };
-    const auto is_read = [&](zemm_data_type_t dt) { return is_exact(dt) || dt == zemm_f32; };
+    const auto is_read = [&](zemm_data_type_t dt) {
+        return dt == zemm_bf16 || is_small_float(dt) || dt == zemm_f32 || (splits_f16 && dt == zemm_f16);
+    };
     if (!is_read(src) || (!is_read(wei) && !p.weight_only())) {
-        why = text("it multiplies bf16, f8, f4 and f32 by these or integers, not %s by %s",
-                   data_type_name(src), data_type_name(wei));
+        why = text("it multiplies bf16, %sf8, f4 and f32 by these or integers, not %s by %s",
+                   splits_f16 ? "f16, " : "", data_type_name(src), data_type_name(wei));
         return false;
     }
     if (!f.allows_bf16 && (src == zemm_f32 || wei == zemm_f32)) {
         why = "it multiplies f32 as bf16, which the fpmath mode has to allow: bf16 and any do";
         return false;
     }
-    return has_neighbours(f, why) && has_no_zero_points(f, why) && widens_to_bf16(f, true, why) &&
+    if (f.splits_src && md_nelems(p.src) > most_copied_elements) {
+        why = text("it splits f16 into two bf16 first, for which src has too many elements: %lld, not %lld",
+                   (long long)md_nelems(p.src), (long long)most_copied_elements);
+        return false;
+    }
+    // Beside f16, weights less their zero points must not be rounded to fewer digits than src has.
+    return has_neighbours(f, why) && has_no_zero_points(f, why) && widens_to_bf16(f, !f.splits_src, why) &&
            reads_weights(f, why);
 }
 
@@ -118,9 +126,8 @@ bool takes_segments(const facts &f, const ze::device &dev, ze::feature feature, 
         return false;
     const problem &p = f.run();
     const zemm_dim_t longest = f.row->tile_k;
-    if (!f.along_k.src_scale || f.along_k.wei_scale || f.along_k.wei_zp || p.zero_point(ZEMM_ARG_SRC)) {
-        why =
-            "it takes scales of src that change along K, and nothing else that does, nor zero points of src";
+    if (!f.scales_along_k || p.zero_point(ZEMM_ARG_SRC)) {
+        why = "it takes sums that are scaled along K, and no zero points of src";
         return false;
     }
     if (f.segment > longest || f.segment % 4 != 0) {
@@ -144,7 +151,7 @@ bool int8_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
 }
 
 bool bf16_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
-    return has_tiles(dev, why) && multiplies_bf16(f, why);
+    return has_tiles(dev, why) && multiplies_bf16(f, true, why);
 }
 
 bool f16_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
@@ -152,7 +159,7 @@ bool f16_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
 }
 
 bool takes_bf16(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
-    return has(dev, feature, why) && multiplies_bf16(f, why);
+    return has(dev, feature, why) && multiplies_bf16(f, false, why);
 }
 
 bool on_any(const facts &f, const ze::device &, std::string &why) {
@@ -213,6 +220,10 @@ bool widens(const facts &f, const char *type, zemm_dim_t most, bool rounds, std:
         return true;
     if (p.has_float_zero_points() && rounds)
         return true;
+    if (p.has_offsets()) {
+        why = text("weights have offsets, with which they would have to be rounded to %s", type);
+        return false;
+    }
     if (zp->is_on_host || (!is_int8(zp->data_type) && !is_int4(zp->data_type))) {
         why = text("weights less their zero points are %s in it, for which zero points have to be 8-bit or "
                    "4-bit tensors",
@@ -234,7 +245,8 @@ bool widens_to_bf16(const facts &f, bool rounds, std::string &why) {
 }
 
 bool widens_to_f16(const facts &f, std::string &why) {
-    return widens(f, "f16", 2048, may_round_weights(f, zemm_fpmath_mode_f16), why);
+    // An offset divided by a small scale has no place in an f16.
+    return widens(f, "f16", 2048, !f.run().has_offsets() && may_round_weights(f, zemm_fpmath_mode_f16), why);
 }
 
 } // namespace zemm::matmul

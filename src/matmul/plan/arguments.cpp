@@ -37,6 +37,7 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
     const auto tensor_of = [&](int arg) -> const memory_desc & { return p.tensor(arg); };
     add_parameters(map, ZEMM_ARG_ATTR_SCALES, p.attr.scales, tensor_of);
     add_parameters(map, ZEMM_ARG_ATTR_ZERO_POINTS, p.attr.zero_points, tensor_of);
+    add_parameters(map, ZEMM_ARG_ATTR_OFFSETS, p.attr.offsets, tensor_of);
     add_parameters(map, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, p.attr.precomputed_reductions, tensor_of);
     add_random(map, p.attr);
     int index = 0;
@@ -65,7 +66,8 @@ values_of<kernels::matmul_arguments> values_of_problem(const problem &p) {
         values.set(p.scale(arg), ZEMM_ARG_ATTR_SCALES | arg, tensor, value);
     };
     const auto zero_point = [&](int arg, const uint64_t &tensor, const int32_t &value) {
-        values.set(p.zero_point(arg), ZEMM_ARG_ATTR_ZERO_POINTS | arg, tensor, value);
+        const int flag = find_entry(p.attr.offsets, arg) ? ZEMM_ARG_ATTR_OFFSETS : ZEMM_ARG_ATTR_ZERO_POINTS;
+        values.set(p.zero_point(arg), flag | arg, tensor, value);
     };
     if (p.has_bias())
         values.set(v.bias, address_of(ZEMM_ARG_BIAS));

@@ -46,9 +46,10 @@ uint32_t common_flags(const facts &f, const arithmetic &a) {
     set(p.integer(), FLAG_INTEGER);
     set(p.zero_point(ZEMM_ARG_SRC), FLAG_SRC_ZP);
     set(p.zero_point(ZEMM_ARG_WEIGHTS), FLAG_WEI_ZP);
-    set(f.along_k.wei_zp, FLAG_WEI_ZP_K);
+    set(f.along_k.wei_zp || p.has_offsets(), FLAG_WEI_ZP_K); // offsets are folded at each segment
     set(a.sums_src, FLAG_REDUCTIONS);
     set(p.has_float_zero_points(), FLAG_FLOAT_ZP);
+    set(p.has_offsets(), FLAG_OFFSETS);
     set(p.scale(ZEMM_ARG_SRC), FLAG_SRC_SCALE);
     set(p.scale(ZEMM_ARG_WEIGHTS), FLAG_WEI_SCALE);
     set(a.src_scales_segments, FLAG_SRC_SCALE_K);
@@ -63,6 +64,7 @@ uint32_t common_flags(const facts &f, const arithmetic &a) {
     set(a.has_quad_tail, FLAG_QUAD_TAIL);
     set(f.is_without_panel, FLAG_ALONG_K);
     set(f.uses_reduced_range(), FLAG_REDUCED_RANGE);
+    set(f.splits_src, FLAG_SPLIT);
     return flags;
 }
 

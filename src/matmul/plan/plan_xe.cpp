@@ -57,7 +57,6 @@ uint32_t xe_flags(const facts &f, const arithmetic &a) {
     set(p.k() % f.panel_k != 0, FLAG_PANEL_TAIL);
     set(f.wei_reading == reading::blocks_2d, FLAG_WEI_2D);
     set(f.matrix_rows == p.m(), FLAG_ONE_MATRIX);
-    set(f.splits_f32(), FLAG_SPLIT_F32);
     set(f.arranged != nullptr, FLAG_ARRANGED);
     set(a.sums_are_bits, FLAG_SUM_BITS);
     set(p.grouped == grouping::rows, FLAG_ROW_GROUPS);

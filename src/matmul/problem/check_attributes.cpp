@@ -203,6 +203,29 @@ void check_zero_points(const context &c) {
     }
 }
 
+// What problem::zero_point() gives for the weights.
+const char *name_of_wei_zp(const problem &p) {
+    return p.has_offsets() ? "weights offsets" : "weights zero points";
+}
+
+// An extension of zemm: masks and groups as those of zero points of the weights.
+void check_offsets(const context &c) {
+    const quant_entry *e = find_entry(c.p.attr.offsets, ZEMM_ARG_WEIGHTS);
+    if (!e)
+        return;
+    if (!is_integer(c.p.wei.data_type) || !is_narrow(c.p.wei))
+        fail(zemm_unimplemented, "weights offsets need u8, s8, u4 or s4 weights, not %s",
+             data_type_name(c.p.wei.data_type));
+    if (c.p.attr.zero_points.contains(ZEMM_ARG_WEIGHTS))
+        fail(zemm_invalid_arguments, "weights have zero points and offsets: leave the zero points out and "
+                                     "pass offsets less scale * zero "
+                                     "point, which gives the same weights");
+    if (e->mask & ~c.all)
+        fail(zemm_unimplemented, "weights offsets: mask %d has bits past the %d dimensions", e->mask, c.nd);
+    if (e->mask & c.column)
+        check_n_group(c, "weights offsets", *e, true);
+}
+
 // Groups of reductions divide the K groups of the others. Those that are too large are invalid to oneDNN, if
 // it takes the other group, and that is no value for each element of K: it takes these, though no sum over a
 // group serves them. status: which of the two kinds of groups to refuse.
@@ -226,7 +249,7 @@ void check_reduction_groups(const context &c, zemm_status_t status) {
     compare("src scales", c.p.scale(ZEMM_ARG_SRC), false);
     compare("weights scales", c.p.scale(ZEMM_ARG_WEIGHTS), true);
     compare("src zero points", src_zp, false);
-    compare("weights zero points", wei_zp, true);
+    compare(name_of_wei_zp(c.p), wei_zp, true);
 }
 
 void check_reductions(const context &c) {
@@ -335,7 +358,7 @@ void check_groups_of_all(const context &c) {
     if (wei_scales && !(wei_scales->mask & c.column))
         check_n_group(c, "weights scales", *wei_scales, false);
     if (wei_zp && !(wei_zp->mask & c.column))
-        check_n_group(c, "weights zero points", *wei_zp, true);
+        check_n_group(c, name_of_wei_zp(c.p), *wei_zp, true);
     if (src_scales && (src_scales->mask & c.column) && src_scales->group_ndims == 0)
         fail(zemm_unimplemented, "src scales: mask %d covers K, which needs groups", src_scales->mask);
     if (wei_scales && (wei_scales->mask & c.row) && c.p.weight_only() && !c.p.attr.fpmath_apply_to_int)
@@ -348,6 +371,7 @@ void check_groups_of_all(const context &c) {
     };
     check_all(c.p.attr.scales, "scales");
     check_all(c.p.attr.zero_points, "zero points");
+    check_all(c.p.attr.offsets, "offsets");
     if (const quant_entry *e = c.p.reduction())
         check_groups(c, "precomputed reductions", ZEMM_ARG_SRC, *e);
     check_reduction_groups(c, zemm_unimplemented);
@@ -366,6 +390,7 @@ void check_attributes(const problem &p) {
     if (const quant_entry *e = p.scale(ZEMM_ARG_DST))
         check_dst_scales(c, *e);
     check_zero_points(c);
+    check_offsets(c);
     check_reductions(c);
     check_post_ops(p);
     check_modes(p);

@@ -152,6 +152,8 @@ void check_grouped_attributes(const problem &asked) {
         (!attr.scales.empty() || !attr.zero_points.empty() || !attr.precomputed_reductions.empty() ||
          !attr.post_ops.entries.empty()))
         fail(zemm_unimplemented, "a matmul with groups of K has no scales, zero points and post-ops");
+    if (asked.src.variable_dim == 1 && !attr.offsets.empty())
+        fail(zemm_unimplemented, "a matmul with groups of K has no offsets");
     for (const quant_map *entries : {&attr.scales, &attr.zero_points, &attr.precomputed_reductions}) {
         const quant_entry *e = find_entry(*entries, ZEMM_ARG_SRC);
         if (e && e->mask > 3)

@@ -74,7 +74,8 @@ const quant_entry *problem::scale(int arg) const {
     return find_entry(attr.scales, arg);
 }
 const quant_entry *problem::zero_point(int arg) const {
-    return find_entry(attr.zero_points, arg);
+    const quant_entry *offset = find_entry(attr.offsets, arg);
+    return offset ? offset : find_entry(attr.zero_points, arg);
 }
 bool problem::has_float_zero_points() const {
     const quant_entry *entry = zero_point(ZEMM_ARG_WEIGHTS);

@@ -37,11 +37,13 @@ struct problem {
     bool has_reduced_src() const { return attr.reduced_range.contains(ZEMM_ARG_SRC); } // values of 7 bits
     // Float src with integer weights (weight-only quantisation).
     bool weight_only() const { return !integer() && is_integer(wei.data_type); }
-    bool has_float_zero_points() const;       // zero points of the weights are floats
+    bool has_offsets() const { return !attr.offsets.empty(); } // the weights have offsets
+    bool has_float_zero_points() const;       // zero points of the weights are floats, or they have offsets
     const memory_desc &tensor(int arg) const; // arg: ZEMM_ARG_SRC, _WEIGHTS, _DST or _BIAS
 
     // The entry of the attributes for an argument; nullptr if there is none.
     const quant_entry *scale(int arg) const;
+    // Of the weights the offsets, if there are some: kernels read them in the place of zero points.
     const quant_entry *zero_point(int arg) const;
     const quant_entry *reduction() const; // of src
 };

@@ -173,6 +173,9 @@ class Attr:
     def set_rounding(self, arg: int, mode: str) -> None:
         self._set("rounding", arg, value_of("rounding_mode", mode))
 
+    def set_offsets(self, *_: Any) -> None:
+        raise PeerError("it has no weights with --attr-offsets (--peer-attr-offsets=none drops it)")
+
     def set_reduced_range(self, *_: Any) -> None:
         """oneDNN has no such attribute: it computes the same without."""
 

@@ -13,6 +13,7 @@ SRC = 1
 ATTRIBUTES = (
     "attr-scales",
     "attr-zero-points",
+    "attr-offsets",
     "attr-precomputed-reductions",
     "attr-post-ops",
     "attr-fpmath",

@@ -33,8 +33,8 @@ PROBLEMS = [
 
 def is_for(row: Row, problem: Problem) -> bool:
     """Whether the row is analysed with the problem. Rows of f32 multiply bytes, too, but the dispatcher
-    takes them for that only on CPUs for which no row of bytes is. f16 becomes f32 in all but the row
-    with tiles of f16, as the figures of f32 say."""
+    takes them for that only on CPUs for which no row of bytes is. f16 becomes f32 in all but the rows
+    with tiles, as the figures of f32 say. The row with tiles of bf16 multiplies it four times."""
     if problem.types[0] == "f16" and row.src != "f16":
         return False
     return row.src != "any" or not problem.words.startswith(("--dt=u8", "--dt=s8"))

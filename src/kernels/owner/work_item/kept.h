@@ -16,10 +16,15 @@ struct kept_segments {
     int count, planned; // segments that are kept, and that will be multiplied together
     long end;           // of the range of K
     struct kept_segment segments[MOST_SEGMENTS];
-    // What the sums of a row of the tile are scaled with and corrected by, in each of the segments.
-    float scale[TILE_M][MOST_SEGMENTS];
-    int correction[TILE_M][MOST_SEGMENTS]; // with ZP_TERM_F32 the bits of f32
-    int src_zp[TILE_M][MOST_SEGMENTS];
+    // What the sums of all rows of the tile are scaled with and corrected by, in each of the segments.
+    column_f scale[MOST_SEGMENTS][ROW_VECTORS];
+    column_i correction[MOST_SEGMENTS][ROW_VECTORS]; // with ZP_TERM_F32 the bits of f32, or words
+    column_i src_zp[MOST_SEGMENTS][ROW_VECTORS];
 };
+
+// Of segment n, the value that belongs to row i of the tile.
+#define SCALE_OF_ROW(kept, n, i) (((__private float *)(kept)->scale[n])[i])
+#define CORRECTION_OF_ROW(kept, n, i) (((__private int *)(kept)->correction[n])[i])
+#define SRC_ZP_OF_ROW(kept, n, i) (((__private int *)(kept)->src_zp[n])[i])
 
 #define NOTE_END(t, k_end) ((t)->kept.end = (k_end))

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tile.h"
+#include "transpose.h"
 
 static inline column_i kept_zero_point(__private const struct tile *t, int n, int v) {
     return HAS(FLAG_WEI_ZP_K) ? t->kept.segments[n].wei_zp[v] : t->wei_zp[v];
@@ -21,17 +22,24 @@ static inline vec_i subtrahend(column_i zp, int correction) {
     return zero_point_term(zp, (vec_i)correction);
 }
 
+// What a sum begins at.
+static inline vec_i begin_sum(column_i zp, int correction) {
+    return TERMS_ARE_WORDS ? NEGATED_TERM(zp, correction) : -subtrahend(zp, correction);
+}
+
 // A vector of results plus a scaled sum. correction: with ZP_TERM_F32 the bits of f32.
 static inline vec_f add_scaled(vec_f result, vec_f sum, column_i wei_zp, column_f wei_scale, int correction,
                                float src_scale) {
-    if (spec_zp_term() == ZP_TERM_F32) {
+    if (ADDS_OFFSETS)
+        sum *= wei_scale;
+    if (!TERMS_ARE_WORDS && spec_zp_term() == ZP_TERM_F32) {
         const vec_f zp = float_zero_points(wei_zp), c = (vec_f)as_float(correction);
         // A float zero point's term is not exact: it must not be rounded on its own.
         sum = HAS(FLAG_FLOAT_ZP) ? fma(-zp, c, sum) : sum - zp * c;
     }
     if (!HAS(FLAG_SRC_SCALE_K))
-        return fma(sum, wei_scale, result);
-    if (HAS(FLAG_WEI_SCALE_K))
+        return ADDS_OFFSETS ? result + sum : fma(sum, wei_scale, result);
+    if (HAS(FLAG_WEI_SCALE_K) && !ADDS_OFFSETS)
         sum *= wei_scale;
     return fma(sum, (vec_f)src_scale, result);
 }
@@ -53,50 +61,91 @@ static inline float8 load_scale_vector(bytes p, int data_type, long i) {
     return vload8(0, (global const float *)p + i);
 }
 
+// Loads what sixteen rows, from row i0 of the tile on, have for MOST_SEGMENTS segments: x[n] is for segment
+// n. load(i): what row i has for all of them. Rows past the end repeat the last one.
+#define LOAD_SIXTEEN_ROWS(x, i0, count, load)                                                                \
+    do {                                                                                                     \
+        _Pragma("unroll") for (int j = 0; j < MOST_SEGMENTS; ++j) {                                          \
+            const int row = (i0) + first_of_pair(j);                                                         \
+            (x)[j] = (int16)(load(min(row, (count)-1)), load(min(row + 4, (count)-1)));                      \
+        }                                                                                                    \
+        transpose_pairs(x);                                                                                  \
+    } while (0)
+
+// Keeps what the rows need of `count` segments, which lie side by side in a row's scales and sums. What is
+// loaded ends with the last of them and begins `before` segments before the block's.
+static inline void keep_row_vectors(const struct matmul_arguments *args, const struct k_block *block,
+                                    int scale_type, int before, bool scales, bool sums,
+                                    __private struct tile *t) {
+#define SCALES(i)                                                                                            \
+    as_int8(load_scale_vector((bytes)args->src_scale, scale_type,                                            \
+                              t->rows.src_scale[i] + block->src_scale - before))
+#define SUMS(i)                                                                                              \
+    vload8(0, (global const int *)args->reductions + t->rows.reductions[i] + block->segment - before)
+#pragma unroll 1
+    for (int v = 0; v * LANES < t->count; ++v) {
+        int16 x[MOST_SEGMENTS];
+        if (HAS(FLAG_SRC_SCALE_K) && scales) {
+            LOAD_SIXTEEN_ROWS(x, v * LANES, t->count, SCALES);
+#pragma unroll
+            for (int n = 0; n < MOST_SEGMENTS; ++n)
+                if (n >= before)
+                    t->kept.scale[n - before][v] = as_column_f(x[n]);
+        }
+        if (HAS(FLAG_REDUCTIONS) && sums) {
+            LOAD_SIXTEEN_ROWS(x, v * LANES, t->count, SUMS);
+#pragma unroll
+            for (int n = 0; n < MOST_SEGMENTS; ++n)
+                if (n >= before)
+                    t->kept.correction[n - before][v] = x[n];
+        }
+    }
+#undef SCALES
+#undef SUMS
+}
+
 // Keeps what the rows need of `count` segments, from the block's on.
 static inline void keep_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
                              const struct k_block *block, int count, __private struct tile *t) {
-    const bool is_full = count == MOST_SEGMENTS;
-    const bool scales = is_full && has_scale_vectors(p),
-               sums = is_full && block->steps.reductions == 1 && !HAS(FLAG_SRC_ZP);
+    const int before = MOST_SEGMENTS - count;
+    const bool fits = block->segment >= before;
+    const bool scales = fits && (!HAS(FLAG_SRC_SCALE_K) || has_scale_vectors(p)),
+               sums = fits && block->steps.reductions == 1 && !HAS(FLAG_SRC_ZP);
     const int type = SRC_SCALE_DT(p);
+    keep_row_vectors(args, block, type, before, scales, sums, t);
+    struct k_block b = *block;
 #pragma unroll 1
-    for (int i = 0; i < t->count; ++i) {
-        __private float *scale = t->kept.scale[i];
-        __private int *correction = t->kept.correction[i];
-        if (HAS(FLAG_SRC_SCALE_K) && scales)
-            vstore8(load_scale_vector((bytes)args->src_scale, type, t->rows.src_scale[i] + block->src_scale),
-                    0, scale);
-        if (HAS(FLAG_REDUCTIONS) && sums)
-            vstore8(vload8(0, (global const int *)args->reductions + t->rows.reductions[i] + block->segment),
-                    0, correction);
-        struct k_block b = *block;
+    for (int n = 0; n < (scales && (sums || !HAS(FLAG_REDUCTIONS)) ? 0 : count); ++n) {
+        const long scale_at = along_k(p, &b, p->src_scale.column_group) * b.steps.src_scale;
+        const long zp_at = along_k(p, &b, p->src_zp.column_group) * b.steps.src_zp;
 #pragma unroll 1
-        for (int n = 0; n < (scales && sums ? 0 : count); ++n) {
+        for (int i = 0; i < t->count; ++i) {
             if (HAS(FLAG_SRC_ZP))
-                t->kept.src_zp[i][n] = load_zero_point(
-                    args->src_zp, SRC_ZP_DT(p), args->host_src_zp,
-                    t->rows.src_zp[i] + along_k(p, &b, p->src_zp.column_group) * b.steps.src_zp);
+                SRC_ZP_OF_ROW(&t->kept, n, i) =
+                    load_zero_point(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, t->rows.src_zp[i] + zp_at);
             if (HAS(FLAG_SRC_SCALE_K) && !scales)
-                scale[n] = load_scale(args->src_scale, type, args->host_src_scale,
-                                      t->rows.src_scale[i] +
-                                          along_k(p, &b, p->src_scale.column_group) * b.steps.src_scale);
+                SCALE_OF_ROW(&t->kept, n, i) =
+                    load_scale(args->src_scale, type, args->host_src_scale, t->rows.src_scale[i] + scale_at);
             if (HAS(FLAG_REDUCTIONS) && !sums)
-                correction[n] = load_correction(p, args, &b, t->rows.reductions[i],
-                                                HAS(FLAG_SRC_ZP) ? t->kept.src_zp[i][n] : 0);
-            b.k0 += b.length;
-            ++b.segment;
+                CORRECTION_OF_ROW(&t->kept, n, i) = load_correction(
+                    p, args, &b, t->rows.reductions[i], HAS(FLAG_SRC_ZP) ? SRC_ZP_OF_ROW(&t->kept, n, i) : 0);
         }
-        if (spec_zp_term() == ZP_TERM_LAST) {
-            __private float *scaled = (__private float *)t->rows.scaled_corrections + i;
-#pragma unroll 1
-            for (int n = 0; n < count; ++n)
-                *scaled = fma((float)correction[n], scale[n], *scaled);
-            vstore8(vload8(0, correction) * -t->rows.mean_zp, 0, correction);
-        } else if (spec_zp_term() == ZP_TERM_F32) {
-            vstore8(convert_float8(vload8(0, correction)), 0, (__private float *)correction);
-        }
+        b.k0 += b.length;
+        ++b.segment;
     }
+    if (!HAS_ROW_CORRECTIONS)
+        return;
+#pragma unroll 1
+    for (int v = 0; v * LANES < t->count; ++v)
+#pragma unroll 1
+        for (int n = 0; n < count; ++n) {
+            const column_i sum = t->kept.correction[n][v];
+            if (spec_zp_term() == ZP_TERM_LAST)
+                t->rows.scaled_corrections[v] =
+                    fma(to_column_f(sum), t->kept.scale[n][v], t->rows.scaled_corrections[v]);
+            t->kept.correction[n][v] =
+                spec_zp_term() == ZP_TERM_LAST ? sum * -t->rows.mean_zp : KEPT_CORRECTION(sum);
+        }
 }
 
 // Plans how many segments are kept, from the block on, which is one: at most `most`, and none behind the

@@ -139,7 +139,7 @@ static inline void multiply_block(const struct k_block *block, bytes src,
 }
 #endif
 
-// Turns the zero points of the columns into f32 where terms are f32.
+// Turns the zero points of the columns into what terms are made from where terms are f32.
 static inline void keep_float_zero_points(__private struct tile *t, const struct k_block *block) {
     if (!HAS_ROW_CORRECTIONS || HAS(FLAG_FLOAT_ZP) || (!HAS(FLAG_WEI_ZP_K) && !block->opens))
         return;
@@ -151,7 +151,7 @@ static inline void keep_float_zero_points(__private struct tile *t, const struct
         t->rows.mean_zp = mean /= t->columns;
     }
     for (int v = 0; v < NV; ++v)
-        t->wei_zp[v] = as_column_i(to_column_f(t->wei_zp[v] - (column_i)mean));
+        t->wei_zp[v] = KEPT_ZERO_POINT(t->wei_zp[v] - (column_i)mean);
 }
 
 // Subtracts what ZP_TERM_LAST leaves to the end.

@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void multiply_segments(const int co
 #pragma unroll
             for (int v = 0; v < COLUMNS_AT_ONCE; ++v)
                 sums[i * COLUMNS_AT_ONCE + v] =
-                    -subtrahend(kept_zero_point(t, n, v0 + v), t->kept.correction[i0 + i][n]);
+                    begin_sum(kept_zero_point(t, n, v0 + v), CORRECTION_OF_ROW(&t->kept, n, i0 + i));
         multiply_segment(count, v0, a, n * quads, quads, b, sums);
 #pragma unroll
         for (int i = 0; i < count; ++i)
@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void multiply_segments(const int co
                 results[i * COLUMNS_AT_ONCE + v] =
                     add_scaled(results[i * COLUMNS_AT_ONCE + v], to_vec_f(sums[i * COLUMNS_AT_ONCE + v]),
                                kept_zero_point(t, n, v0 + v), kept_scale(t, n, v0 + v),
-                               t->kept.correction[i0 + i][n], t->kept.scale[i0 + i][n]);
+                               CORRECTION_OF_ROW(&t->kept, n, i0 + i), SCALE_OF_ROW(&t->kept, n, i0 + i));
     }
 #pragma unroll
     for (int i = 0; i < count; ++i)

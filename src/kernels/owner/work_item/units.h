@@ -10,6 +10,8 @@
 #define UNIT_VECTORS (NV / 2) // of columns
 #define SCALED_AT_ONCE 4      // rows
 
+#include "owner/work_item/unit_parts.h"
+
 // Steps of so many elements of K. The last one may be filled in part.
 static inline int steps_of_k(int length) {
     return (length + STEP - 1) / STEP;
@@ -39,8 +41,8 @@ scale_part(__private struct tile *t, const struct scaled_unit *u, int begin, int
     for (int r = begin; r < end; r += SCALED_AT_ONCE) {
 #pragma unroll
         for (int i = r; i < r + SCALED_AT_ONCE; ++i) {
-            const int row = u->i0 + i, correction = t->kept.correction[row][n];
-            const int src_zp = t->kept.src_zp[row][n];
+            const int row = u->i0 + i, correction = CORRECTION_OF_ROW(&t->kept, n, row);
+            const int src_zp = SRC_ZP_OF_ROW(&t->kept, n, row);
 #pragma unroll
             for (int v = 0; v < UNIT_VECTORS; ++v) {
                 vec_i sum = u->sums[i * UNIT_VECTORS + v] - subtrahend(zp[v], correction);
@@ -48,19 +50,20 @@ scale_part(__private struct tile *t, const struct scaled_unit *u, int begin, int
                     sum -= wei_sum[v] * (vec_i)src_zp;
                 __private vec_f *result = t->result + row * NV + u->v0 + v;
                 *result = add_scaled(*result, HAS(FLAG_INTEGER) ? to_vec_f(sum) : as_vec_f(sum), zp[v],
-                                     scale[v], correction, t->kept.scale[row][n]);
+                                     scale[v], correction, SCALE_OF_ROW(&t->kept, n, row));
             }
         }
     }
 }
 
 // Multiplies the group of rows from row i0 of the tile on with the kept segments.
-static inline void multiply_kept(bytes src, int i0, __private panel_vec *panel, __private struct tile *t) {
+static inline void multiply_kept(bytes src, global const struct matmul_problem *p, int i0,
+                                 __private panel_vec *panel, __private struct tile *t) {
     __private const long *first = t->rows.src + i0;
     const int count = min(t->count - i0, ROWS);
     const bool is_even = is_in_place(first, count);
     const k_index k0 = t->units.segments[0].k0;
-    const struct row_block in_place = rows_in_place(src, first, count, k0);
+    const struct row_block in_place = rows_in_place(src, p, first, count, k0);
     const struct row_block copied = rows_of_copy(panel + PANEL_SRC, is_even ? in_place.lower : 16);
     struct scaled_unit unit = {.sums = 0};
     __private panel_vec *sums = panel + PANEL_SUMS;
@@ -72,7 +75,7 @@ static inline void multiply_kept(bytes src, int i0, __private panel_vec *panel, 
         // Rows of the unit before that are scaled after each step.
         const int rows_of_step = (ROWS / SCALED_AT_ONCE + steps - 1) / steps * SCALED_AT_ONCE;
         if (whole < steps)
-            copy_src(src, first, s->k0, whole, s->length, panel + PANEL_SRC + s->step * ROWS);
+            copy_parts(src, p, first, s->k0, whole, s->length, panel + PANEL_SRC + s->step * ROWS);
 #pragma unroll 1
         for (int v0 = 0; v0 < NV; v0 += UNIT_VECTORS) {
             EACH_TILE_OF_SUMS(CLEAR_TILE, t->units.tiles, 0, 0, 0);
@@ -88,6 +91,11 @@ static inline void multiply_kept(bytes src, int i0, __private panel_vec *panel, 
             __private panel_vec *to = sums + side * ROWS * UNIT_VECTORS;
             side ^= 1;
             EACH_TILE_OF_SUMS(TILE_STORE, t->units.tiles, (ulong)to, UNIT_VECTORS * 64, copied.lower);
+            if (MAY_MISS_INFINITY) {
+                const struct unit_steps a = steps_in_place(&in_place, (s->k0 - k0) * (64 / STEP), whole);
+                const struct unit_steps c = steps_of_copy(&copied, s->step + whole, steps - whole, whole);
+                correct_sums(&a, &c, s->wei, filled, v0, to);
+            }
             unit = (struct scaled_unit){to, n, i0, v0};
         }
     }
@@ -115,15 +123,15 @@ static inline void keep_block(const struct k_block *block, bytes src, global con
         return;
 #pragma unroll 1
     for (int i0 = 0; i0 < t->count; i0 += ROWS)
-        multiply_kept(src, i0, panel, t);
+        multiply_kept(src, p, i0, panel, t);
     t->kept.count = 0;
 }
 
 // ---- Other segments: sums are made in tiles over all of a block ----
 
 // The products of a block: they are added to the sums of struct tile.
-static inline void add_products(const struct k_block *block, bytes src, struct b_panel b,
-                                __private panel_vec *panel, __private struct tile *t) {
+static inline void add_products(const struct k_block *block, bytes src, global const struct matmul_problem *p,
+                                struct b_panel b, __private panel_vec *panel, __private struct tile *t) {
     const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->opens;
     const int filled = block->length / STEP;
 #pragma unroll 1
@@ -132,24 +140,25 @@ static inline void add_products(const struct k_block *block, bytes src, struct b
         const int count = min(t->count - i0, ROWS);
         const bool is_even = is_in_place(first, count);
         const int whole = is_even ? filled : 0;
-        const struct row_block in_place = rows_in_place(src, first, count, block->k0);
+        const struct row_block in_place = rows_in_place(src, p, first, count, block->k0);
         __private panel_vec *copy = panel + PANEL_SRC;
         // All steps are copied, or the last one, which K does not fill.
         const int copied = steps_of_k(block->length) - whole;
         for (int from = 0; from == 0 || from < copied; from += STEPS) {
             const int steps = min(copied - from, STEPS);
             if (steps > 0)
-                copy_src(src, first, block->k0 + (long)(whole + from) * STEP, 0,
-                         min(STEPS * STEP, block->length - (whole + from) * STEP), copy);
+                copy_parts(src, p, first, block->k0 + (long)(whole + from) * STEP, 0,
+                           min(STEPS * STEP, block->length - (whole + from) * STEP), copy);
             const struct row_block rows = rows_of_copy(copy, is_even ? in_place.lower : 16);
 #pragma unroll 1
             for (int v0 = 0; v0 < NV; v0 += UNIT_VECTORS) {
-                const ulong sums = (ulong)(t->sum + i0 * NV + v0);
-                const long lower = rows.lower;
-                if (begins && from == 0)
-                    EACH_TILE_OF_SUMS(CLEAR_TILE, t->units.tiles, sums, NV * 64, lower);
+                __private panel_vec *apart = panel + PANEL_SUMS;
+                const ulong sums = MAY_MISS_INFINITY ? (ulong)apart : (ulong)(t->sum + i0 * NV + v0);
+                const long lower = rows.lower, row = (MAY_MISS_INFINITY ? UNIT_VECTORS : NV) * 64;
+                if (MAY_MISS_INFINITY || (begins && from == 0))
+                    EACH_TILE_OF_SUMS(CLEAR_TILE, t->units.tiles, sums, row, lower);
                 else
-                    EACH_TILE_OF_SUMS(TILE_LOAD, t->units.tiles, sums, NV * 64, lower);
+                    EACH_TILE_OF_SUMS(TILE_LOAD, t->units.tiles, sums, row, lower);
 #pragma unroll 1
                 for (int i = 0; from == 0 && i < whole; ++i)
                     MULTIPLY_STEP(t->units.tiles, in_place, in_place.src + i * 64,
@@ -159,7 +168,13 @@ static inline void add_products(const struct k_block *block, bytes src, struct b
                     MULTIPLY_STEP(t->units.tiles, rows, rows.src + i * ROWS * 64,
                                   wei_step(b, whole + from + i, filled) + v0 * 64);
                 }
-                EACH_TILE_OF_SUMS(TILE_STORE, t->units.tiles, sums, NV * 64, lower);
+                EACH_TILE_OF_SUMS(TILE_STORE, t->units.tiles, sums, row, lower);
+                if (MAY_MISS_INFINITY) {
+                    const struct unit_steps a = steps_in_place(&in_place, 0, from == 0 ? whole : 0);
+                    const struct unit_steps c = steps_of_copy(&rows, 0, steps, whole + from);
+                    correct_sums(&a, &c, b, filled, v0, apart);
+                    add_unit(apart, begins && from == 0, rows.lower + 16, t->sum + i0 * NV + v0);
+                }
             }
         }
     }
@@ -188,7 +203,7 @@ static inline void multiply_block(const struct k_block *block, bytes src,
         add_wei_sums(b, block->length, t->wei_sum);
     if (block->first || block->opens)
         t->units.has_first = block->first;
-    add_products(block, src, b, panel, t);
+    add_products(block, src, p, b, panel, t);
     if (!block->last || !(SEGMENTS_ARE_SCALED || HAS(FLAG_REDUCTIONS) || HAS(FLAG_SRC_ZP)))
         return;
     struct row_parameters parameters;

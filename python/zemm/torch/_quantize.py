@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.torch.quantize_(): replaces the linear layers of a model."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from zemm._library import check
+from zemm._terminal.bar import steps
+from zemm.errors import InvalidArgumentsError, UnimplementedError
+from zemm.torch import _torchao
+from zemm.torch._embedding import QuantEmbedding
+from zemm.torch._module import QuantLinear
+from zemm.torch._operator import TYPES
+from zemm.torch._report import QuantizedLayer, QuantizeReport
+from zemm.words import Activation
+
+Filter = Callable[[torch.nn.Module, str], bool]
+Source = Any  # a torch.nn.Linear or a torch.nn.Embedding
+
+# These read the weights of the linears that they have, and do not call them.
+_READERS = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer)
+
+
+def quantize_(
+    model: torch.nn.Module,
+    *,
+    bits: int = 8,
+    group: int | None = 128,
+    activation: Activation | None = None,
+    filter: Filter | None = None,
+    symmetric: bool = False,
+    embeddings: bool = False,
+    progress: bool = True,
+    **more: Any,
+) -> QuantizeReport:
+    """Replace each torch.nn.Linear of a model by a QuantLinear, in place, and say what was done.
+
+        print(zemm.torch.quantize_(model, bits=4, group=128, activation="int8"))
+
+    group: elements of K that share a scale. A layer whose K it does not divide gets the largest divisor
+    of K that is at most the group; the report says which. None: all of K. activation_group likewise.
+
+    filter: called with a module and its name; what it refuses stays as it is. Layers that cannot be
+    replaced stay, too, and the report has the reason.
+
+    embeddings: also replace each torch.nn.Embedding by a QuantEmbedding. One whose weight is also that
+    of a linear layer (tied) reads the packed weights of that layer. False: embeddings stay as they are,
+    and a head that is tied to one gets weights of its own.
+
+    progress: show a bar if stderr is a terminal and the model has several layers.
+
+    symmetric, more: arguments of zemm.Linear.from_float(). Layers on the device meta become empty modules.
+    Weights that torchao has quantised are taken as they are (QuantLinear.from_linear()).
+
+    All layers are made before the first one is replaced, so an error leaves the model as it was.
+    ValueError: an argument is wrong, or the model itself is a torch.nn.Linear. Its message names the layer.
+    """
+    if not isinstance(model, torch.nn.Module):
+        raise InvalidArgumentsError(f"model is {check.shown(model)}, not a torch.nn.Module")
+    if isinstance(model, torch.nn.Linear):
+        raise InvalidArgumentsError(
+            "model is itself a torch.nn.Linear, which nothing can replace in place: use"
+            " zemm.torch.QuantLinear.from_linear(model)"
+        )
+    if group is not None:
+        check.integer(group, "group", 1)
+    wanted = _Wanted(
+        {"bits": bits, "group": group, "activation": activation, "symmetric": symmetric, **more}, filter
+    )
+    places = _places_of(model, bool(check.flag(embeddings, "embeddings")))
+    made = _Made()
+    with steps(len(places), progress) as begin:
+        # Heads come before the embeddings that read them.
+        for place in sorted(places, key=lambda p: isinstance(p.module, torch.nn.Embedding)):
+            begin(place.name)
+            _make(place, places, wanted, made)
+    for place in places:
+        module = made.modules.get(id(place.module))
+        if module is not None:
+            for parent, key in place.owners:
+                parent._modules[key] = module
+    return QuantizeReport(tuple(_row(place, made) for place in places))
+
+
+@dataclass
+class _Place:
+    """A module, its name, and all owners that have it as a part, with its name there."""
+
+    name: str
+    module: Source
+    owners: list[tuple[torch.nn.Module, str]]
+    is_asked: bool = True  # an embedding is listed only because a layer is tied to it, if not
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """How layers are quantised: arguments of from_linear(), and which ones."""
+
+    arguments: dict[str, Any]
+    filter: Filter | None
+
+
+@dataclass
+class _Made:
+    """New modules, the notes about layers, and their bits and groups, by the module's id."""
+
+    modules: dict[int, torch.nn.Module] = field(default_factory=dict)
+    notes: dict[int, str] = field(default_factory=dict)
+    given: dict[int, tuple[int, int]] = field(default_factory=dict)
+    by_weight: dict[tuple[int, int], QuantLinear] = field(default_factory=dict)
+    counted: set[int] = field(default_factory=set)
+
+
+def _places_of(model: torch.nn.Module, embeddings: bool) -> list[_Place]:
+    """The linears of a model, and its embeddings that are wanted or tied to one of them."""
+    found: dict[int, _Place] = {}
+    for name, module in model.named_modules(remove_duplicate=False):
+        if isinstance(module, (torch.nn.Linear, torch.nn.Embedding)) and module is not model:
+            owner, _, key = name.rpartition(".")
+            place = found.setdefault(id(module), _Place(name, module, [], embeddings))
+            place.owners.append((model.get_submodule(owner), key))
+    heads = {id(_weight_of(p.module)) for p in found.values() if isinstance(p.module, torch.nn.Linear)}
+    return [
+        place
+        for place in found.values()
+        if embeddings or isinstance(place.module, torch.nn.Linear) or id(_weight_of(place.module)) in heads
+    ]
+
+
+def _weight_of(module: Source) -> Any:
+    """The parameter, not what a parametrisation makes of it at each look."""
+    return module._parameters.get("weight")
+
+
+def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> None:
+    """Make the module that replaces a place's, or note why there is none."""
+    module, key = place.module, id(place.module)
+    is_head = isinstance(module, torch.nn.Linear)
+    reason = _obstacle(place, wanted) if is_head or place.is_asked else "it stays: embeddings=False"
+    if reason is None:
+        arguments = dict(wanted.arguments)
+        k = _sizes(module)[0]
+        for name in ("group", "activation_group"):
+            if arguments.get(name) is not None:
+                arguments[name] = _divisor(k, arguments[name])
+        if _torchao.is_torchao(weight := _weight_of(module)):
+            arguments.update(bits=_torchao.bits_of(weight), group=_torchao.group_of(weight))
+        elif arguments["group"] == 1 != wanted.arguments["group"]:
+            reason = f"K = {k} has no divisor from 2 to {wanted.arguments['group']}"
+    if reason is not None:
+        made.notes[key] = reason
+        return
+    try:
+        new = _tied(module, places, made) if not is_head else None
+        if new is None:
+            new = _quantised(module, arguments, made)
+    except UnimplementedError as error:
+        made.notes[key] = str(error)
+        return
+    except InvalidArgumentsError as error:
+        raise InvalidArgumentsError(f"{place.name}: {error}; no layer was replaced") from None
+    made.modules[key] = new.train(module.training)
+    made.given[key] = arguments["bits"], arguments["group"] or k
+
+
+def _quantised(module: Source, arguments: dict[str, Any], made: _Made) -> torch.nn.Module:
+    if isinstance(module, torch.nn.Embedding):
+        return QuantEmbedding.from_embedding(module, **arguments)
+    shared = (id(module.weight), id(module.bias))
+    known = made.by_weight.get(shared)
+    if known is not None and known.layer is not None:
+        return QuantLinear(known.layer)
+    new = made.by_weight[shared] = QuantLinear.from_linear(module, **arguments)
+    return new
+
+
+def _tied(module: Source, places: list[_Place], made: _Made) -> QuantEmbedding | None:
+    """The embedding that reads the weights of a head, if one has been made of the same weight."""
+    for other in places:
+        head = made.modules.get(id(other.module))
+        if isinstance(head, QuantLinear) and _weight_of(other.module) is module.weight:
+            made.notes[id(module)] = f"reads the weights of {other.name}"
+            return QuantEmbedding.of(head, module.weight.dtype)
+    return None
+
+
+def _obstacle(place: _Place, wanted: _Wanted) -> str | None:
+    """Why a module cannot be replaced, or is not to be. None: it can."""
+    return next(_obstacles(place, wanted), None)
+
+
+def _obstacles(place: _Place, wanted: _Wanted) -> Iterator[str]:
+    module = place.module
+    base = torch.nn.Linear if isinstance(module, torch.nn.Linear) else torch.nn.Embedding
+    kind = type(module).__name__
+    if wanted.filter is not None and not wanted.filter(module, place.name):
+        yield "filter refuses it"
+    if torch.nn.utils.parametrize.is_parametrized(module):
+        yield "it has parametrisations: torch.nn.utils.parametrize.remove_parametrizations() ends them"
+    if type(module).forward is not base.forward or "forward" in module.__dict__:
+        yield f"this {kind} has a forward() of its own"
+    for parent, _ in place.owners:
+        if isinstance(parent, _READERS):
+            yield f"the {type(parent).__name__} that has it reads its weight itself"
+    weight = _weight_of(module)
+    if weight is None:
+        yield "its weight is no parameter"
+    if torch.nn.parameter.is_lazy(weight):
+        yield "its sizes are not known yet: call the model once"
+    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    if any(getattr(module, name) for name in hooks):
+        yield "it has hooks, which would be lost"
+    if weight.device.type not in ("cpu", "meta"):
+        yield f"its weight is on the device {weight.device}: move the model to the CPU first"
+    if _torchao.is_torchao(weight):
+        if (problem := _torchao.problem_of(weight)) is not None:
+            yield problem
+    elif weight.dtype not in TYPES:
+        yield f"its weight has type {weight.dtype}, which cannot be quantised"
+    if isinstance(module, torch.nn.Embedding) and module.max_norm is not None:
+        yield f"its max_norm {module.max_norm} changes its table when it is called"
+    if 0 in weight.shape:
+        yield f"its weight has shape {tuple(weight.shape)}: nothing to multiply"
+
+
+def _sizes(module: Source) -> tuple[int, int]:
+    """K and N."""
+    if isinstance(module, torch.nn.Linear):
+        return module.in_features, module.out_features
+    return module.embedding_dim, module.num_embeddings
+
+
+def _divisor(k: int, most: int) -> int:
+    """The largest divisor of k that is at most this."""
+    return next(size for size in range(min(k, most), 0, -1) if k % size == 0)
+
+
+def _row(place: _Place, made: _Made) -> QuantizedLayer:
+    module, key = place.module, id(place.module)
+    new = made.modules.get(key)
+    before = [t for t in (_weight_of(module), module._parameters.get("bias")) if t is not None]
+    before = [t for t in before if not torch.nn.parameter.is_lazy(t)]
+    k, n = _sizes(module)
+    nbytes = sum(_torchao.nbytes_of(t) for t in before if _is_first(t, made))
+    note, after = made.notes.get(key, ""), nbytes
+    if new is not None:
+        table = new.table if isinstance(new, QuantEmbedding) else new
+        layer = table.layer
+        if layer is None:
+            after, note = 0, note or "empty: load_state_dict() fills it"
+        else:
+            after = layer.weights.nbytes if _is_first(layer.weights, made) else 0
+            after += layer.bias.nbytes if layer.bias is not None and _is_first(layer.bias, made) else 0
+    bits, group = made.given.get(key, (None, None))
+    return QuantizedLayer(place.name, type(module).__name__, k, n, bits, group, nbytes, after, note)
+
+
+def _is_first(shared: Any, made: _Made) -> bool:
+    """Whether bytes are counted for the first time."""
+    is_new = id(shared) not in made.counted
+    made.counted.add(id(shared))
+    return is_new

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads rows of an embedding out of the packed weights of a layer: row n of the embedding is column n of the
+weights [K, N], scale * (value - zero point) + offset.
+
+The element (k, n) of a blocked layout lies at the sum of an offset that only k decides and one that only n
+decides. So two tables find all elements of a row.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from zemm._arrays.torch_tensors import dtype_of
+from zemm.dtypes import FOUR_BIT
+from zemm.errors import InvalidArgumentsError
+from zemm.memory_desc import MemoryDesc
+from zemm.torch._parts import NAMES
+from zemm.words import DataType
+
+# In the order in which they change a value.
+_PARAMETERS = (("zero_points", torch.sub), ("scales", torch.mul), ("offsets", torch.add))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """data_type: of the values. of_k, of_n: offsets in elements. arrays: type and shape of the
+    parameters that there are."""
+
+    data_type: DataType
+    of_k: torch.Tensor
+    of_n: torch.Tensor
+    arrays: dict[str, tuple[DataType, list[int]]]
+
+
+@lru_cache(maxsize=64)
+def _layout(config: bytes) -> _Layout:
+    """What a description of a layer (zemm.torch._parts) says of its rows."""
+    about = json.loads(config)
+    md = MemoryDesc(about["dims"], about["weights_dtype"], about["tag"])
+    of_k, of_n = (_offsets(md, axis) for axis in (0, 1))
+    return _Layout(about["weights_dtype"], of_k, of_n, about["arrays"])
+
+
+def _offsets(md: MemoryDesc, axis: int) -> torch.Tensor:
+    """For each index of an axis, the offset that it decides."""
+    rest = torch.arange(md.dims[axis], device="cpu")
+    offsets = torch.zeros_like(rest)
+    stride = 1
+    for block, own in zip(reversed(md.inner_blks), reversed(md.inner_idxs), strict=True):
+        if own == axis:
+            offsets += rest % block * stride
+            rest = rest.div(block, rounding_mode="floor")
+        stride *= block
+    return offsets + rest * md.strides[axis]
+
+
+def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The rows with these indices, [.., K], computed in float32 and rounded to dtype. IndexError: there is
+    no such row."""
+    named = dict(zip(NAMES, parts, strict=True))
+    layout = _layout(named["config"].numpy().tobytes())
+    rows = ids.reshape(-1).long()
+    k, count = len(layout.of_k), len(layout.of_n)
+    if rows.numel():
+        low, high = int(rows.min()), int(rows.max())
+        if low < 0 or high >= count:
+            raise IndexError(
+                f"index {low if low < 0 else high} is not in 0..{count - 1}, the embedding's rows"
+            )
+    values = _values(named["weights"], layout, layout.of_n[rows][:, None] + layout.of_k)
+    for name, apply in _PARAMETERS:
+        if name in layout.arrays:
+            place = "zero_points" if name == "offsets" else name  # they share a part
+            parameter = _parameter(named[place], layout.arrays[name], rows)
+            groups = parameter.shape[1]
+            grouped = values.view(len(rows), groups, k // groups)
+            values = apply(grouped, parameter[..., None]).view(-1, k)
+    return values.to(dtype).reshape(*ids.shape, k)
+
+
+def _values(data: torch.Tensor, layout: _Layout, places: torch.Tensor) -> torch.Tensor:
+    """The elements at these places, in elements, as float32."""
+    if layout.data_type not in FOUR_BIT:
+        return data.view(dtype_of(layout.data_type))[places].float()
+    if layout.data_type not in ("u4", "s4"):
+        raise InvalidArgumentsError(f"an embedding cannot be read out of {layout.data_type} values")
+    codes = data[places >> 1] >> ((places & 1) << 2).to(torch.uint8) & 15
+    if layout.data_type == "s4":
+        return ((codes ^ 8).to(torch.int8) - 8).float()
+    return codes.float()
+
+
+def _parameter(data: torch.Tensor, about: tuple[DataType, list[int]], rows: torch.Tensor) -> torch.Tensor:
+    """A parameter of these rows as float32, [rows, groups]."""
+    data_type, shape = about
+    values = data.view(dtype_of(data_type)).reshape(shape if len(shape) == 2 else (1, 1))
+    if values.shape[1] == 1:
+        return values.float().expand(len(rows), -1)
+    return values[:, rows].T.float()

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts placeholders where a model has experts that a checkpoint has quantised."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from zemm.errors import UnimplementedError, ZemmError
+from zemm.transformers._checkpoint import Checkpoint
+from zemm.transformers._expert_places import ExpertsPlaceholder, Parts, layers_of, parts_of, place_of
+from zemm.transformers._experts import QuantExperts
+from zemm.transformers._formats.format import (
+    FLOATS,
+    ExpertsPlace,
+    Format,
+    Packed,
+    Place,
+    Quantized,
+    Tensors,
+    Wanted,
+)
+from zemm.transformers._joined import joined
+from zemm.transformers._placeholder import Placeholder
+
+_Found = tuple[torch.nn.Module, ExpertsPlace, Parts | None]
+
+
+class Experts:
+    """The experts of a model. conversions: what Transformers would do with the tensors of a checkpoint."""
+
+    def __init__(self, model: Any, form: Format, conversions: list[Any]) -> None:
+        self._model, self._format = model, form
+        self._conversions = conversions
+        self._placed: list[Parts] = []
+        self._all: list[_Found] = []
+        for name, module in model.named_modules():
+            place = place_of(name, module)
+            if place is not None:
+                self._all.append((module, place, parts_of(place, conversions)))
+
+    @property
+    def renamings(self) -> list[Any]:
+        """The conversions of a checkpoint whose experts are all quantised."""
+        return self._without(
+            [
+                parts
+                for _, place, parts in self._all
+                if parts is not None and self._format.tensors_of_experts(place) is None
+            ]
+        )
+
+    @property
+    def conversions(self) -> list[Any]:
+        """The conversions that are left. Experts whose layers have placeholders are not put together."""
+        return self._without(self._placed)
+
+    def _without(self, all_parts: list[Parts]) -> list[Any]:
+        used = [converter for parts in all_parts for converter in parts.converters]
+        return [entry for entry in self._conversions if not any(entry is own for own in used)]
+
+    def put(self, checkpoint: Checkpoint, **options: Any) -> None:
+        """Put placeholders. checkpoint: its names after the renamings. options: of
+        zemm.Linear.from_quantized()."""
+        for module, place, parts in self._all:
+            wanted = self._format.tensors_of_experts(place)
+            if wanted is None:
+                if parts is not None and self._is_quantised(place, parts, checkpoint):
+                    self._put(place, self._of_each(module, place, parts, checkpoint, options))
+                    self._placed.append(parts)
+            elif not self._format.keeps(place.name) and _has_any(checkpoint, place.name, wanted):
+                self._put(place, self._of_one_tensor(module, place, wanted, checkpoint, options))
+
+    def _is_quantised(self, place: ExpertsPlace, parts: Parts, checkpoint: Checkpoint) -> bool:
+        found = [self._is_stored(own, checkpoint) for _, _, own in layers_of(place, parts)]
+        if any(found) and not all(found):
+            raise UnimplementedError(
+                f"the checkpoint has some layers of {place.name} as floats, but not all: zemm takes experts"
+                " that are alike"
+            )
+        return any(found)
+
+    def _is_stored(self, own: Place, checkpoint: Checkpoint) -> bool:
+        if self._format.skips(own.name):
+            return False
+        keys = set(self._format.tensors(own)) - {"weight"}  # also the name of floats
+        return _has_any(checkpoint, own.name, keys)
+
+    def _put(self, place: ExpertsPlace, placeholder: torch.nn.Module) -> None:
+        self._model.set_submodule(place.name, placeholder)
+
+    def _of_one_tensor(
+        self,
+        module: torch.nn.Module,
+        place: ExpertsPlace,
+        wanted: dict[str, Wanted],
+        checkpoint: Checkpoint,
+        options: dict[str, Any],
+    ) -> Placeholder:
+        up_bias, down_bias = f"{place.up.key}_bias", f"{place.down.key}_bias"
+        if place.up.has_bias:
+            wanted[up_bias] = Wanted((place.count, place.up.out_features), FLOATS)
+            wanted[down_bias] = Wanted((place.count, place.down.out_features), FLOATS)
+
+        def build(tensors: Tensors) -> torch.nn.Module:
+            biases = tensors.get(up_bias), tensors.get(down_bias)
+            with _about(place):
+                layers = self._format.layers_of_experts(place, tensors, biases, **options)
+            return _module(module, *layers)
+
+        return _placeholder(place.name, wanted, checkpoint, self._format.reason(place.up), build)
+
+    def _of_each(
+        self,
+        module: torch.nn.Module,
+        place: ExpertsPlace,
+        parts: Parts,
+        checkpoint: Checkpoint,
+        options: dict[str, Any],
+    ) -> ExpertsPlaceholder:
+        if place.up.has_bias:
+            raise UnimplementedError(
+                f"{place.name} has biases: zemm reads quantised experts with biases from one tensor, not one"
+                " by one"
+            )
+
+        def placeholder(own: Place, receive: Callable[[Quantized], Any]) -> Placeholder:
+            wanted = {
+                key: want
+                for key, want in self._format.tensors(own).items()
+                if not want.optional or f"{own.name}.{key}" in checkpoint or not checkpoint.is_known()
+            }
+
+            def build(tensors: Tensors) -> Any:
+                return receive(self._format.weights(own, tensors))
+
+            return _placeholder(own.name, wanted, checkpoint, self._format.reason(own), build)
+
+        def build(arrived: list[dict[str, Quantized]]) -> torch.nn.Module:
+            up = joined([[own[part] for part in parts.up] for own in arrived], place.name)
+            down = joined([[own[parts.down]] for own in arrived], place.name)
+            with _about(place):
+                return _module(module, up.pack(None, **options), down.pack(None, **options))
+
+        return ExpertsPlaceholder(place, parts, placeholder, build)
+
+
+def _placeholder(
+    name: str, wanted: dict[str, Wanted], checkpoint: Checkpoint, reason: str, build: Callable[[Tensors], Any]
+) -> Placeholder:
+    dtypes = {key: checkpoint.dtype(f"{name}.{key}") for key in wanted}
+    return Placeholder(name, wanted, dtypes, reason, build)
+
+
+def _has_any(checkpoint: Checkpoint, name: str, keys: Iterable[str]) -> bool:
+    """Whether a checkpoint has a tensor of a module. True: nothing is known of it."""
+    return not checkpoint.is_known() or any(f"{name}.{key}" in checkpoint for key in keys)
+
+
+@contextmanager
+def _about(place: ExpertsPlace) -> Iterator[None]:
+    """Say in errors which experts they are about."""
+    try:
+        yield
+    except ZemmError as error:
+        raise type(error)(f"the experts {place.name} cannot be packed: {error}") from None
+
+
+def _module(original: torch.nn.Module, up: Packed, down: Packed) -> QuantExperts:
+    for key in list(original._parameters):
+        del original._parameters[key]
+    return QuantExperts(up, down, original)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AWQ: weights = scales * (values - zero points), values in words along N.
+
+A word of qweight [K, N / 8] has eight values of one row, whose columns are, from its lowest bits on,
+0, 2, 4, 6, 1, 3, 5, 7. A word of qzeros [G, N / 8] has zero points in the same order.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from zemm.errors import InvalidArgumentsError
+from zemm.transformers._formats import words
+from zemm.transformers._formats.format import FLOATS, Place, Quantized, Tensors, Wanted, setting
+from zemm.transformers._formats.overrides import GroupedFormat
+
+
+class Awq(GroupedFormat):
+    method, bits = "AWQ", (4,)
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
+        version = str(config.get("version") or config.get("format") or "gemm").lower()
+        setting({"version": version}, "version", ("gemm",), None, "AWQ")
+
+    def tensors(self, place: Place) -> dict[str, Wanted]:
+        _, group = self.settings_of(place.name)
+        k, n = place.in_features, place.out_features
+        if n % 8:
+            raise InvalidArgumentsError(
+                f"{place.name} has {n} outputs, not a multiple of 8: AWQ cannot store it"
+            )
+        groups = len(words.group_sizes(k, group))
+        return {
+            "qweight": Wanted((k, n // 8), (torch.int32,)),
+            "qzeros": Wanted((groups, n // 8), (torch.int32,)),
+            "scales": Wanted((groups, n), FLOATS),
+        }
+
+    def weights(self, place: Place, tensors: Tensors) -> Quantized:
+        _, group = self.settings_of(place.name)
+        values = _in_order(words.bytes_of(tensors["qweight"]))  # [K, N / 2]
+        zero_points = words.unpack(_in_order(words.bytes_of(tensors["qzeros"])), 4)
+        values, zeros, weights_dtype = words.centred(values, zero_points, 4)
+        parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
+        sizes = words.group_sizes(place.in_features, group)
+        scales, *others = words.common_group(sizes, parameters, place.name)
+        return Quantized(values, scales, others[0] if others else None, weights_dtype, transposed=False)
+
+
+def _in_order(data: words.Bytes) -> words.Bytes:
+    """The bytes of words with the values of a row in its order. The first half of a word has the even
+    columns, the second half the odd ones."""
+    halves = data.reshape(*data.shape[:-1], -1, 2, 2)
+    even, odd = halves[..., 0, :], halves[..., 1, :]
+    ordered = np.empty_like(halves)
+    np.bitwise_or(even & 15, odd << 4, out=ordered[..., 0])
+    np.bitwise_or(even >> 4, odd & 0xF0, out=ordered[..., 1])
+    return ordered.reshape(data.shape)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quantization_config of compressed-tensors: which module has which scheme.
+
+It is read as plain JSON. So checkpoints need the package compressed-tensors neither to be read, nor to
+have a version that still knows their settings.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zemm._library.check import shown
+from zemm.errors import InvalidArgumentsError, UnimplementedError
+
+PACKED = "pack-quantized"
+NVFP4 = "nvfp4-pack-quantized"
+MXFP4 = "mxfp4-pack-quantized"
+MXFP8 = "mxfp8-quantized"
+_PLAIN = ("int-quantized", "float-quantized", "naive-quantized")
+FORMATS = (PACKED, *_PLAIN, NVFP4, MXFP4, MXFP8)
+_STRATEGIES = ("tensor", "channel", "group", "block", "tensor_group")
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How the weights of a module are stored. group: elements of K that share a scale; None: all.
+    block: rows and columns that share one. int8_group: elements of K that share a scale of an input
+    which is to be quantised to integers; 0: all; None: it is multiplied as it is. is_static: the
+    checkpoint has scales of the input, all or the common one."""
+
+    format: str
+    bits: int
+    is_float: bool
+    symmetric: bool
+    strategy: str
+    group: int | None
+    block: tuple[int, int] | None
+    is_ordered: bool
+    int8_group: int | None
+    is_static: bool
+
+    def __str__(self) -> str:
+        """For errors."""
+        kind = "" if self.symmetric else "asymmetric "
+        shared = {"group": f"group_size {self.group}", "block": f"block_structure {self.block}"}
+        with_ = shared.get(self.strategy, f"strategy {self.strategy}")
+        return f"{self.format} of {kind}{self.bits} bits and {with_}"
+
+
+class Schemes:
+    """The schemes of a model. config: quantization_config of config.json. ValueError: it is damaged.
+    NotImplementedError: it describes what zemm does not read."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        _check_whole(config)
+        self._ignored = _names(config.get("ignore") or [], "ignore")
+        self._targets: dict[str, Scheme] = {}
+        groups = config.get("config_groups")
+        if not isinstance(groups, Mapping) or not groups:
+            raise InvalidArgumentsError("config_groups of quantization_config has no groups")
+        for name, group in groups.items():
+            if not isinstance(group, Mapping):
+                raise InvalidArgumentsError(
+                    f"the group {name} of quantization_config is {shown(group)}, not an object with targets"
+                    " and weights"
+                )
+            if group.get("weights") is None:
+                continue  # inputs alone, as of attention
+            scheme = _scheme(group, str(name), config.get("format"))
+            for target in _names(group.get("targets"), f"targets of the group {name}"):
+                self._targets.setdefault(target, scheme)
+
+    def of(self, names: set[str], class_name: str = "Linear") -> Scheme | None:
+        """The scheme of a module; None: it is not quantised. names: in the model and in the files."""
+        if any(_matches(names, ignored, class_name) for ignored in self._ignored):
+            return None
+        # As in compressed-tensors: a name comes before a pattern, a pattern before a class.
+        ordered = sorted(self._targets, key=lambda target: (target == class_name, "re:" in target, target))
+        for target in ordered:
+            if _matches(names, target, class_name):
+                return self._targets[target]
+        return None
+
+
+def _check_whole(config: Mapping[str, Any]) -> None:
+    status = config.get("quantization_status", "compressed")
+    if status != "compressed":
+        raise UnimplementedError(
+            f"quantization_status of the checkpoint is {shown(status)}: zemm reads compressed weights only"
+        )
+    sparsity = config.get("sparsity_config") or {}
+    if sparsity.get("format", "dense") != "dense":
+        raise UnimplementedError(
+            f"sparsity_config has the format {shown(sparsity['format'])}: zemm reads dense weights only"
+        )
+    if (config.get("transform_config") or {}).get("config_groups"):
+        raise UnimplementedError(
+            "transform_config rotates the weights of this checkpoint, which zemm does not take back"
+        )
+
+
+def _scheme(group: Mapping[str, Any], name: str, common: Any) -> Scheme:
+    where = f"the group {name} of quantization_config"
+    found = group.get("format") or common
+    if found not in FORMATS:
+        raise UnimplementedError(f"{where} has the format {shown(found)}, none of {', '.join(FORMATS)}")
+    weights = group["weights"]
+    if not isinstance(weights, Mapping):
+        raise InvalidArgumentsError(f"{where} has the weights {shown(weights)}, not an object of settings")
+    bits, kind = weights.get("num_bits", 8), str(weights.get("type", "int")).lower()
+    if type(bits) is not int or not 1 <= bits <= 8 or kind not in ("int", "float"):
+        raise InvalidArgumentsError(f"{where} has weights of {shown(bits)} bits of the type {shown(kind)}")
+    widths = {NVFP4: (4,), MXFP4: (4,), MXFP8: (8,)}.get(found, (8,))
+    if kind == "float" and bits not in widths:
+        raise UnimplementedError(f"{where} has floating-point weights of {bits} bits, zemm reads {widths[0]}")
+    if (kind == "float") != (found in (NVFP4, MXFP4, MXFP8)) and found not in _PLAIN:
+        raise InvalidArgumentsError(f"{where} has weights of the type {kind}, which {found} cannot hold")
+    if kind == "float" and not weights.get("symmetric", True):
+        raise UnimplementedError(f"{where} has weights of floats with zero points, which zemm does not read")
+    size = weights.get("group_size")
+    strategy = weights.get("strategy") or ("tensor" if size is None else "channel" if size == -1 else "group")
+    if strategy not in _STRATEGIES:
+        raise InvalidArgumentsError(
+            f"{where} has weights with the strategy {shown(strategy)}, none of {', '.join(_STRATEGIES)}"
+        )
+    is_grouped = strategy in ("group", "tensor_group")
+    if is_grouped and (type(size) is not int or size < 1):
+        raise InvalidArgumentsError(
+            f"{where} has weights with groups of {shown(size)}, not a number from 1 on"
+        )
+    return Scheme(
+        format=found,
+        bits=bits,
+        is_float=kind == "float",
+        symmetric=bool(weights.get("symmetric", True)),
+        strategy=strategy,
+        group=size if is_grouped else None,
+        block=_block(weights.get("block_structure"), where) if strategy == "block" else None,
+        is_ordered=is_grouped and str(weights.get("actorder")).lower() in ("group", "dynamic", "true"),
+        **_input(group.get("input_activations")),
+    )
+
+
+def _block(value: Any, where: str) -> tuple[int, int]:
+    sizes = value.split("x") if isinstance(value, str) else value
+    try:
+        rows, columns = (int(size) for size in sizes)
+    except (TypeError, ValueError):
+        rows = columns = 0
+    if rows < 1 or columns < 1:
+        raise InvalidArgumentsError(f"{where} has the block_structure {shown(value)}, not rows and columns")
+    return rows, columns
+
+
+def _input(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Integers stay integers where int8 with a scale for each row is at least as exact. So an
+    asymmetric input is multiplied as it is, and a floating-point one, too."""
+    if found is None:
+        return {"int8_group": None, "is_static": False}
+    is_int = str(found.get("type", "int")).lower() == "int" and found.get("num_bits", 8) <= 8
+    by_group = found.get("group_size") if found.get("strategy") == "group" else 0
+    return {
+        "int8_group": by_group if is_int and found.get("symmetric", True) else None,
+        "is_static": found.get("dynamic", False) is not True,
+    }
+
+
+def _names(found: Any, what: str) -> list[str]:
+    if not isinstance(found, (list, tuple)) or not all(isinstance(name, str) for name in found):
+        raise InvalidArgumentsError(f"{what} of quantization_config is {shown(found)}, not a list of names")
+    return list(found)
+
+
+def _matches(names: set[str], target: str, class_name: str) -> bool:
+    if target.startswith("re:"):
+        return any(re.match(target.removeprefix("re:"), name) for name in names)
+    return target in names or target == class_name

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a format of checkpoints has to say: which tensors it stores for a linear layer, and how they become a
+zemm.Linear. Each format is a module of this folder."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from zemm.errors import InvalidArgumentsError
+from zemm.linear import Linear
+from zemm.words import DataType
+
+Tensors = dict[str, torch.Tensor]
+Biases = tuple[torch.Tensor | None, torch.Tensor | None]
+FLOATS = (torch.float16, torch.bfloat16, torch.float32)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A linear layer of a model: its name, its sizes, and whether it has a bias."""
+
+    name: str
+    in_features: int
+    out_features: int
+    has_bias: bool
+
+    @property
+    def key(self) -> str:
+        """The last part of the name."""
+        return self.name.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A tensor that a format stores for a layer. optional: a checkpoint may lack it."""
+
+    shape: tuple[int, ...]
+    dtypes: tuple[torch.dtype, ...]
+    optional: bool = False
+
+    def check(self, name: str, tensor: torch.Tensor, reason: str) -> None:
+        """ValueError: the tensor has another type or shape. reason: where these come from."""
+        if tuple(tensor.shape) != self.shape or tensor.dtype not in self.dtypes:
+            raise InvalidArgumentsError(
+                f"tensor {name} is {_kind(tensor.dtype)} {tuple(tensor.shape)}, not {self}, as {reason} needs"
+            )
+
+    def __str__(self) -> str:
+        return f"{' or '.join(map(_kind, self.dtypes))} {self.shape}"
+
+
+@dataclass(frozen=True)
+class ExpertsPlace:
+    """Experts of a model that are one module: its name, their number, and the layers of each, the first with
+    its gate. The names of these layers are those of their weights in the model: [E, N, K] or, with
+    is_transposed, [E, K, N]."""
+
+    name: str
+    count: int
+    up: Place
+    down: Place
+    is_transposed: bool
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A layer, and which columns of x it multiplies, in its order; None: all, as they come. [E, K] of a layer
+    with experts."""
+
+    layer: Linear
+    columns: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """Weights as zemm.Linear.from_quantized() takes them, not packed yet. transposed: values are [N, K],
+    scales and zero points [N, G], or one; else [K, N] and [G, N]. columns: as in Packed. options: those that
+    the weights ask for."""
+
+    values: NDArray[Any] | torch.Tensor
+    scales: NDArray[Any] | torch.Tensor | None = None
+    zero_points: NDArray[Any] | torch.Tensor | None = None
+    weights_dtype: DataType | None = None
+    columns: NDArray[np.intp] | None = None
+    transposed: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def pack(self, bias: torch.Tensor | None, **options: Any) -> Packed:
+        layer = Linear.from_quantized(
+            self.values,
+            self.scales,
+            self.zero_points,
+            weights_dtype=self.weights_dtype,
+            transposed=self.transposed,
+            bias=bias,
+            **{**options, **self.options},
+        )
+        return Packed(layer, None if self.columns is None else torch.from_numpy(self.columns))
+
+
+class Format(ABC):
+    """A format, with the settings of a checkpoint's quantization_config."""
+
+    # Whether output embeddings may be quantised, too, unless they share their weights.
+    takes_heads = True
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        """ValueError: the config has settings that zemm does not read."""
+        self.config = config
+        # The names that modules have in the files, where these are known: the config has them.
+        self.names_in_files: Mapping[str, str] = {}
+        self._kept = list(config.get("modules_to_not_convert") or [])
+
+    def names_of(self, name: str) -> set[str]:
+        """The names of a module, in the model and in the files."""
+        return {name, self.names_in_files.get(name, name)}
+
+    def keeps(self, name: str) -> bool:
+        """Whether modules_to_not_convert has the name, its beginning up to a dot, or its end. Checkpoints
+        show by their tensors what is quantised; this is for layers of which they have none."""
+        return any(
+            re.match(rf"(?:{key})(?:\.|$)", own) or own.endswith(key)
+            for key in self._kept
+            for own in self.names_of(name)
+        )
+
+    def skips(self, name: str) -> bool:
+        """Whether the config says that this layer is not quantised, whatever the checkpoint has."""
+        return False
+
+    @abstractmethod
+    def tensors(self, place: Place) -> dict[str, Wanted]:
+        """The tensors of a layer by their names in it, without its bias. ValueError: the layer's sizes do
+        not fit the config."""
+
+    def weights(self, place: Place, tensors: Tensors) -> Quantized:
+        """The weights of checked tensors. ValueError: their values make no sense. A format has this, or
+        layer() of its own."""
+        raise NotImplementedError
+
+    def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
+        """Pack checked tensors. options: of zemm.Linear.from_quantized()."""
+        return self.weights(place, tensors).pack(bias, **options)
+
+    def tensors_of_experts(self, place: ExpertsPlace) -> dict[str, Wanted] | None:
+        """The tensors that have all experts of a module, by their names in it, without biases. None: each
+        layer of each expert is stored as a linear layer."""
+        return None
+
+    def layers_of_experts(
+        self, place: ExpertsPlace, tensors: Tensors, biases: Biases, **options: Any
+    ) -> tuple[Packed, Packed]:
+        """Pack checked tensors of all experts: the first layers, and the last ones."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def reason(self, place: Place) -> str:
+        """The settings by which tensors() has found types and shapes, for errors."""
+
+
+def setting(config: Mapping[str, Any], name: str, choices: tuple[Any, ...], default: Any, what: str) -> Any:
+    """A setting of a quantization_config. ValueError: it is none of the choices."""
+    found = config.get(name, default)
+    if found is None:
+        found = default
+    if found not in choices or isinstance(found, bool) != isinstance(choices[0], bool):
+        raise InvalidArgumentsError(
+            f"the quantization_config has {name} {found!r}: zemm reads {what} with"
+            f" {' or '.join(map(str, choices))}"
+        )
+    return found
+
+
+def group_setting(config: Mapping[str, Any], default: int = 128) -> int:
+    """group_size, the elements of K that share a scale; -1: all."""
+    found = config.get("group_size", default)
+    if type(found) is not int or (found < 1 and found != -1):
+        raise InvalidArgumentsError(
+            f"the quantization_config has group_size {found!r}, neither a positive integer nor -1"
+        )
+    return found
+
+
+def _kind(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

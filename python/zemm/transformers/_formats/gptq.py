@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPTQ: weights = scales * (values - zero points), values in words along K.
+
+A word of qweight [K / 8, N] has eight values of 4 bits (four of 8) of one column, the first in its lowest
+bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the version "gptq" less one.
+g_idx [K] is the group of each row: act-order mixes them, then x has to be brought into the order of groups.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from zemm.errors import InvalidArgumentsError
+from zemm.transformers._formats import words
+from zemm.transformers._formats.format import (
+    FLOATS,
+    Place,
+    Quantized,
+    Tensors,
+    Wanted,
+    setting,
+)
+from zemm.transformers._formats.overrides import GroupedFormat
+
+# Added to a word of zero points: one to each.
+_ONES = {4: 0x11111111, 8: 0x01010101}
+
+
+class Gptq(GroupedFormat):
+    method, bits = "GPTQ", (4, 8)
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
+        about = {"checkpoint_format": config.get("checkpoint_format") or config.get("format")}
+        version = setting(about, "checkpoint_format", ("gptq", "gptq_v2"), "gptq", self.method)
+        self._less_one = version == "gptq"
+
+    def tensors(self, place: Place) -> dict[str, Wanted]:
+        bits, group = self.settings_of(place.name)
+        k, n, per_word = place.in_features, place.out_features, 32 // bits
+        if k % per_word or n % per_word:
+            raise InvalidArgumentsError(
+                f"{place.name} has {k} inputs and {n} outputs, not multiples of {per_word}: GPTQ of {bits}"
+                " bits cannot store it"
+            )
+        groups = len(words.group_sizes(k, group))
+        return {
+            "qweight": Wanted((k // per_word, n), (torch.int32,)),
+            "qzeros": Wanted((groups, n // per_word), (torch.int32,)),
+            "scales": Wanted((groups, n), FLOATS),
+            "g_idx": Wanted((k,), (torch.int32, torch.int64), optional=True),
+        }
+
+    def weights(self, place: Place, tensors: Tensors) -> Quantized:
+        bits, group = self.settings_of(place.name)
+        values = words.bytes_of(tensors["qweight"].T)  # [N, K / 2], or [N, K] of 8 bits
+        qzeros = tensors["qzeros"]
+        zero_points = words.unpack(words.bytes_of(qzeros + _ONES[bits] if self._less_one else qzeros), bits)
+        sizes, columns = words.order_of(place.in_features, group, tensors.get("g_idx"), place.name)
+        if columns is not None:
+            values = words.pack(words.unpack(values, bits)[:, columns], bits)
+        values, zeros, weights_dtype = words.centred(values, zero_points, bits)
+        parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
+        parameters = words.common_group(sizes, parameters, place.name)
+        scales, *others = [parameter.T for parameter in parameters]
+        return Quantized(values, scales, others[0] if others else None, weights_dtype, columns)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GGUF files in Transformers 5: linear layers keep their blocks' values, packed by zemm.gguf.
+
+Transformers reads the file's config, says which tensor of the file is which of the model, and has a function
+for each architecture that undoes what llama.cpp does to weights. Where that function only moves rows, the
+rows of the packed tensor are moved. Other tensors are dequantised, as Transformers does.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from gguf import GGUFReader, dequantize
+from numpy.typing import NDArray
+from transformers.modeling_gguf_pytorch_utils import (
+    TENSOR_PROCESSORS,
+    TensorProcessor,
+    get_gguf_hf_weights_map,
+)
+from transformers.quantizers.quantizer_gguf import GgufHfQuantizer
+
+import zemm.gguf
+from zemm.errors import InvalidArgumentsError
+from zemm.gguf.formats import FORMATS
+from zemm.transformers._modules import module_of
+from zemm.transformers._quantizer import ACTIVATIONS, on_the_host, tied_modules
+from zemm.words import Activation
+
+
+class GgufQuantizer(GgufHfQuantizer):
+    """Loads a GGUF file. The few architectures that Transformers has another way for, it loads by that."""
+
+    activation: Activation | None = None
+    _modules: Mapping[str, torch.nn.Module] = MappingProxyType({})
+
+    def update_device_map(self, device_map: Any) -> Any:
+        return on_the_host(device_map)
+
+    def get_state_dict(self, checkpoint_file: str, model: Any) -> Any:
+        """The tensors that are not packed. The others become modules, which the model gets at the end:
+        Transformers asks for the state of the model meanwhile, and theirs would be unpacked."""
+        if self.supported or self.quantization_config.dequantize:
+            return super().get_state_dict(checkpoint_file, model)
+        loader = _Loader(checkpoint_file, model, self.activation or ACTIVATIONS.get(self.dtype, "f32"))
+        tensors, self._modules = loader.load(), loader.modules
+        for path in self._modules:
+            model.set_submodule(path, torch.nn.Identity())
+        return tensors
+
+    def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
+        for path, module in self._modules.items():
+            model.set_submodule(path, module)
+        self._modules = {}
+        model.requires_grad_(False)
+        return super()._process_model_after_weight_loading(model, **kwargs)
+
+
+class _Top:
+    """A model as one module without others in it."""
+
+    def __init__(self, model: Any) -> None:
+        self.config, self.state_dict = model.config, model.state_dict
+
+    def named_children(self) -> tuple[()]:
+        return ()
+
+
+def _names(model: Any, processor: TensorProcessor) -> dict[str, str]:
+    """The names of the file's tensors in the model. Transformers looks into each module, for files of which
+    the model is a part; that takes seconds, and most files need it not."""
+    names: dict[str, str] = get_gguf_hf_weights_map(_Top(model), processor)
+    if not model.state_dict().keys() <= set(names.values()):
+        names = get_gguf_hf_weights_map(model, processor)
+    return names
+
+
+class _Loader:
+    """modules: those of the packed tensors, by their places in the model."""
+
+    def __init__(self, path: str, model: Any, activation: Activation) -> None:
+        self._path, self._file = path, zemm.gguf.load(path)
+        self._model, self._activation = model, activation
+        self._parsed = {"config": model.config.get_text_config().to_dict(), "tensors": {}}
+        architecture = self._file.metadata["general.architecture"]
+        self._processor = TENSOR_PROCESSORS.get(architecture, TensorProcessor)(config=self._parsed["config"])
+        self._names = _names(model, self._processor)
+        self._tied = tied_modules(model)
+        self.modules: dict[str, torch.nn.Module] = {}
+
+    def load(self) -> dict[str, torch.Tensor]:
+        left = [name for name in self._file if not self._pack(name)]
+        # The layers have their biases.
+        self._names = {
+            name: own for name, own in self._names.items() if own.rpartition(".")[0] not in self.modules
+        }
+        for name, values in self._dequantised(left):
+            name, weights = self._processed(name, values)
+            if name in self._names:
+                self._parsed["tensors"][self._names[name]] = torch.from_numpy(np.array(weights))
+        tensors: dict[str, torch.Tensor] = self._parsed["tensors"]
+        return tensors
+
+    def _dequantised(self, names: list[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+        """[.., N, K], as the package gguf gives them. It also reads types that zemm does not, but takes
+        seconds to open a file."""
+        known = [name for name in names if self._file[name].type in FORMATS]
+        for name in known:
+            values = self._file[name].dequantize()
+            yield name, values.swapaxes(-1, -2) if values.ndim > 1 else values
+        if len(known) < len(names):
+            for tensor in GGUFReader(self._path).tensors:
+                if tensor.name in names and tensor.name not in known:
+                    yield tensor.name, dequantize(tensor.data, tensor.tensor_type)
+
+    def _processed(self, name: str, weights: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+        result = self._processor.process(
+            weights=weights, name=name, tensor_key_mapping=self._names, parsed_parameters=self._parsed
+        )
+        return result.name, result.weights
+
+    def _pack(self, name: str) -> bool:
+        """Put a tensor into the model as a layer. False: it has to be dequantised."""
+        path, _, leaf = self._names.get(name, "").rpartition(".")
+        module = self._model.get_submodule(path) if leaf == "weight" else None
+        tensor = self._file[name]
+        is_packed = tensor.type in FORMATS and tensor.group is not None
+        if not isinstance(module, torch.nn.Linear) or path in self._tied or not is_packed:
+            return False
+        sizes = (module.in_features, module.out_features)
+        if tensor.shape != sizes:
+            raise InvalidArgumentsError(
+                f"tensor {name!r} of the file has shape {tensor.shape}, but {path} of the model needs {sizes}"
+            )
+        if (rows := self._rows(name, tensor.shape[1])) is None:
+            return False
+        if not np.array_equal(rows, np.arange(len(rows))):
+            tensor = tensor.take(rows)
+        layer = tensor.linear(self._bias(name, module), activation=self._activation)
+        self.modules[path] = module_of(layer)
+        return True
+
+    def _rows(self, name: str, count: int) -> NDArray[np.int64] | None:
+        """The order into which the architecture's function brings the rows; None: it does more."""
+        numbers = np.arange(count, dtype=np.float64)
+        probe = numbers[:, None] + np.array([0.25, 0.5])
+        try:
+            found, result = self._processed(name, probe.copy())
+        except Exception:
+            return None  # it needs the values
+        if found != name or np.shape(result) != probe.shape:
+            return None
+        rows = np.floor(result[:, 0]).astype(np.int64)
+        is_order = np.array_equal(np.sort(rows), numbers) and np.array_equal(result, probe[rows])
+        return rows if is_order else None
+
+    def _bias(self, name: str, module: torch.nn.Linear) -> NDArray[np.float32] | None:
+        if module.bias is None:
+            return None
+        name = f"{name.removesuffix('.weight')}.bias"
+        if name not in self._file:
+            raise InvalidArgumentsError(f"the file has no tensor {name!r}, which the model needs")
+        return np.asarray(self._processed(name, self._file[name].dequantize())[1])

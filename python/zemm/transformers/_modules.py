@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What replaces a linear layer of a model."""
+
+import torch
+
+from zemm.linear import Linear
+from zemm.torch import QuantLinear
+
+
+class ReorderedLinear(torch.nn.Module):
+    """y = linear(x[..., columns]): weights whose rows were brought into the order of their groups."""
+
+    columns: torch.Tensor
+
+    def __init__(self, linear: QuantLinear, columns: torch.Tensor) -> None:
+        super().__init__()
+        self.linear = linear
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        self.register_buffer("columns", columns)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.linear(x.index_select(-1, self.columns))
+        return y
+
+
+def module_of(layer: Linear, columns: torch.Tensor | None = None) -> QuantLinear | ReorderedLinear:
+    """The module that multiplies by a layer. columns: those of x that it takes, in its order."""
+    linear = QuantLinear(layer)
+    return linear if columns is None else ReorderedLinear(linear, columns)

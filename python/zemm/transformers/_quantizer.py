@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quantizer that Transformers asks while it loads a checkpoint: it puts placeholders where linear layers
+are quantised, and zemm's modules in their place once their tensors have come."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import torch
+from transformers.quantizers.base import HfQuantizer
+
+from zemm.errors import InvalidArgumentsError, UnimplementedError, ZemmError, missing_package
+from zemm.transformers._checkpoint import Checkpoint
+from zemm.transformers._expert_places import ExpertsPlaceholder
+from zemm.transformers._experts_loading import Experts
+from zemm.transformers._formats import FORMATS, Floats
+from zemm.transformers._formats.format import FLOATS, Format, Place, Tensors, Wanted
+from zemm.transformers._modules import module_of
+from zemm.transformers._placeholder import Placeholder
+from zemm.words import Activation
+
+ACTIVATIONS: dict[torch.dtype, Activation] = {
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+}
+_IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
+
+
+def on_the_host(device_map: Any) -> None:
+    """No device map, as all is on the host. ValueError: the user has named another device."""
+    places = device_map.values() if isinstance(device_map, dict) else [device_map]
+    wanted = {str(place) for place in places if place is not None}
+    if others := sorted(wanted - {"cpu", "auto", "balanced", "balanced_low_0", "sequential"}):
+        raise InvalidArgumentsError(
+            f"device_map has {others[0]!r}: the layers of zemm take tensors of the host, so leave it out"
+            " or give 'cpu'"
+        )
+
+
+def tied_modules(model: Any) -> set[str]:
+    """Modules that share their weights with others, and stay as they are."""
+    tied = getattr(model, "all_tied_weights_keys", None)
+    if tied is not None:
+        keys = {*tied.keys(), *tied.values()}
+    else:  # Transformers 4
+        is_tied = model.config.get_text_config(decoder=True).tie_word_embeddings
+        keys = set(model._tied_weights_keys or ()) if is_tied else set()
+    return {key.removesuffix(".weight") for key in keys}
+
+
+class Quantizer(HfQuantizer):
+    """Loads a quantised checkpoint. activation: of its layers; None: the type of the model."""
+
+    requires_calibration = True  # it loads what others have quantised
+    activation: Activation | None = None
+
+    def __init__(self, quantization_config: Any, **kwargs: Any) -> None:
+        super().__init__(quantization_config, **kwargs)
+        self._format = self._format_of(quantization_config)
+        self._files: Any = None
+        self._dtype = torch.float32
+
+    def _format_of(self, config: Any) -> Format:
+        method = str(getattr(config.quant_method, "value", config.quant_method))
+        return FORMATS[method](config.to_dict())
+
+    def validate_environment(self, *args: Any, **kwargs: Any) -> None:
+        if _IS_VERSION_4:
+            try:
+                import accelerate  # noqa: F401
+            except ImportError as error:
+                raise missing_package("a quantised model of Transformers 4", "accelerate", error) from None
+
+    def update_device_map(self, device_map: Any) -> Any:
+        return on_the_host(device_map)
+
+    def _process_model_before_weight_loading(
+        self, model: Any, checkpoint_files: Any = None, **kwargs: Any
+    ) -> Any:
+        self._files, self._dtype = checkpoint_files, model.dtype
+        return model
+
+    def update_weight_conversions(self, weight_conversions: list[Any], model: Any) -> list[Any]:
+        """Transformers 5, before it loads: the model's own conversions rename the tensors of the files."""
+        experts = Experts(model, self._format, weight_conversions)
+        rename = _renaming(experts.renamings)
+        checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
+        self._format.names_in_files = checkpoint.modules()
+        experts.put(checkpoint, activation=self._activation())
+        self._place(model, checkpoint)
+        return experts.conversions
+
+    def update_expected_keys(self, model: Any, expected_keys: list[str], loaded_keys: list[str]) -> list[str]:
+        """Transformers 4, before it loads."""
+        self._place(model, Checkpoint(dict.fromkeys(loaded_keys), model.base_model_prefix))
+        if not any(isinstance(module, Placeholder) for module in model.modules()):
+            raise UnimplementedError(
+                "no linear layer of the model is quantised: experts in one tensor, as those of gpt-oss, need"
+                " Transformers 5"
+            )
+        return list(model.state_dict())
+
+    def _place(self, model: Any, checkpoint: Checkpoint) -> None:
+        kept = tied_modules(model)
+        for name, module in list(model.named_modules()):
+            if (
+                isinstance(module, torch.nn.Linear)
+                and name not in kept
+                and self._is_quantised(model, name, module, checkpoint)
+            ):
+                model.set_submodule(name, self._placeholder(name, module, checkpoint))
+
+    def _is_quantised(self, model: Any, name: str, module: torch.nn.Linear, checkpoint: Checkpoint) -> bool:
+        is_head = module is model.get_output_embeddings()
+        if self._format.skips(name) or (is_head and not self._format.takes_heads):
+            return False
+        weight = f"{name}.weight"
+        try:
+            wanted = self._format.tensors(_place_of(name, module)).keys()
+        except InvalidArgumentsError:
+            if weight in checkpoint:
+                return False  # what the format cannot store is stored in another way
+            raise
+        if any(f"{name}.{key}" in checkpoint for key in wanted - {"weight"}):
+            return True
+        if weight in checkpoint:
+            return "weight" in wanted and (len(wanted) == 1 or checkpoint.has_codes(weight))
+        # The checkpoint has nothing of it: heads of tasks need not be there.
+        prefix = f"{model.base_model_prefix}." if hasattr(model, model.base_model_prefix) else ""
+        return name.startswith(prefix) and not is_head and not self._format.keeps(name)
+
+    def _placeholder(self, name: str, module: torch.nn.Linear, checkpoint: Checkpoint) -> Placeholder:
+        place = _place_of(name, module)
+        wanted = {
+            key: want
+            for key, want in self._format.tensors(place).items()
+            if not want.optional or f"{name}.{key}" in checkpoint or not checkpoint.is_known()
+        }
+        if place.has_bias:
+            wanted["bias"] = Wanted((place.out_features,), FLOATS)
+        dtypes = {key: checkpoint.dtype(f"{name}.{key}") for key in wanted}
+
+        def build(tensors: Tensors) -> torch.nn.Module:
+            bias = tensors.pop("bias", None)
+            try:
+                packed = self._format.layer(place, tensors, bias, activation=self._activation())
+                return module_of(packed.layer, packed.columns)
+            except ZemmError as error:
+                raise type(error)(f"the layer {name} cannot be packed: {error}") from None
+
+        return Placeholder(name, wanted, dtypes, self._format.reason(place), build)
+
+    def _activation(self) -> Activation:
+        return self.activation if self.activation is not None else ACTIVATIONS.get(self._dtype, "f32")
+
+    def param_needs_quantization(self, model: Any, param_name: str, **kwargs: Any) -> bool:
+        """Whether Transformers shall not look at the tensor: placeholders check what they get."""
+        name, _, _ = param_name.rpartition(".")
+        is_ours = isinstance(model.get_submodule(name), Placeholder)
+        return is_ours and (self.pre_quantized or _IS_VERSION_4)
+
+    def create_quantized_param(
+        self, model: Any, param_value: torch.Tensor, param_name: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Transformers 4 gives placeholders their tensors by this."""
+        name, _, key = param_name.rpartition(".")
+        model.get_submodule(name).receive(key, param_value)
+
+    def update_missing_keys(self, model: Any, missing_keys: list[str], prefix: str) -> list[str]:
+        """Transformers 4 would make up what placeholders miss."""
+        return [key for key in missing_keys if not self.param_needs_quantization(model, key)]
+
+    def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
+        for kind in (ExpertsPlaceholder, Placeholder):  # the first have some of the second
+            for name, placeholder in list(model.named_modules()):
+                if isinstance(placeholder, kind):
+                    model.set_submodule(name, placeholder.finished())
+        model.requires_grad_(False)  # the layers refuse gradients
+        return model
+
+    @property
+    def is_trainable(self) -> bool:
+        return False
+
+    @property
+    def is_compileable(self) -> bool:
+        return True
+
+    def is_serializable(self, safe_serialization: Any = None) -> bool:
+        return False
+
+
+class FloatQuantizer(Quantizer):
+    """Quantises a float checkpoint while it loads, one layer after the other."""
+
+    requires_calibration = False
+
+    def _format_of(self, config: Any) -> Format:
+        self.activation = config.activation
+        if self.pre_quantized:
+            raise InvalidArgumentsError(
+                "the checkpoint is quantised already: leave ZemmConfig out and call"
+                " zemm.transformers.register()"
+            )
+        return Floats(config.to_dict())
+
+
+def _place_of(name: str, module: torch.nn.Linear) -> Place:
+    return Place(name, module.in_features, module.out_features, module.bias is not None)
+
+
+def _renaming(conversions: list[Any]) -> Callable[[str], str]:
+    """How a model's conversions rename a tensor. Asking them changes them, so copies are asked."""
+    from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
+
+    copies = deepcopy(conversions)
+    renamings = [entry for entry in copies if isinstance(entry, WeightRenaming)]
+    converters = [entry for entry in copies if isinstance(entry, WeightConverter)]
+    return lambda name: str(rename_source_key(name, renamings, converters)[0])

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts zemm's quantizers into Transformers' tables, and takes them out again."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from transformers.quantizers import auto
+
+from zemm._library import check
+from zemm.errors import InvalidArgumentsError
+from zemm.transformers._config import CheckpointConfig, ZemmConfig
+from zemm.transformers._formats import FORMATS
+from zemm.transformers._quantizer import FloatQuantizer, Quantizer
+from zemm.words import Activation
+
+# A name of its own, so this replaces nothing.
+auto.AUTO_QUANTIZER_MAPPING[ZemmConfig.quant_method] = FloatQuantizer
+auto.AUTO_QUANTIZATION_CONFIG_MAPPING[ZemmConfig.quant_method] = ZemmConfig
+
+# What Transformers had for the methods that are replaced. None: nothing.
+_replaced: dict[str, tuple[Any, Any]] = {}
+
+
+def register(methods: Iterable[str] | None = None, *, activation: Activation | None = None) -> None:
+    """Have Transformers load quantised checkpoints with zemm's layers, until unregister().
+
+        zemm.transformers.register()
+        model = AutoModelForCausalLM.from_pretrained("a checkpoint of GPTQ")
+
+    methods: the quant_method of the checkpoints, by default all that zemm reads. Quantizers of others stay.
+    activation: the type in which the layers multiply, as in zemm.Linear.from_quantized(); None: the type of
+    the model. Models that are loaded already stay as they are. Another register() replaces the first.
+
+    ValueError: zemm does not read one of the methods.
+    """
+    if activation is not None:
+        check.choice(activation, Activation, "activation")
+    known = _methods()
+    names = list(known if methods is None else [methods] if isinstance(methods, str) else methods)
+    if unknown := [name for name in names if name not in known]:
+        raise InvalidArgumentsError(f"methods has {unknown[0]!r}, none of {', '.join(known)}")
+    unregister()
+    for name in names:
+        tables = auto.AUTO_QUANTIZER_MAPPING, auto.AUTO_QUANTIZATION_CONFIG_MAPPING
+        _replaced[name] = tables[0].get(name), tables[1].get(name)
+        quantizer, config = known[name]
+        tables[0][name] = type(quantizer.__name__, (quantizer,), {"activation": activation})
+        tables[1][name] = config or tables[1][name]
+
+
+def _methods() -> dict[str, tuple[type[Any], type[Any] | None]]:
+    """The methods that zemm reads, with their quantizers and their configs (None: Transformers' own)."""
+    found: dict[str, tuple[type[Any], type[Any] | None]] = dict.fromkeys(
+        FORMATS, (Quantizer, CheckpointConfig)
+    )
+    if "gguf" in auto.AUTO_QUANTIZER_MAPPING:  # not in Transformers 4
+        try:
+            from zemm.transformers._gguf import GgufQuantizer
+        except ImportError:
+            return found  # without the package gguf Transformers reads no such files, either
+        found["gguf"] = GgufQuantizer, None
+    return found
+
+
+def unregister() -> None:
+    """Give Transformers back the quantizers that register() has replaced."""
+    for name, before in _replaced.items():
+        for table, entry in zip(
+            (auto.AUTO_QUANTIZER_MAPPING, auto.AUTO_QUANTIZATION_CONFIG_MAPPING), before, strict=True
+        ):
+            if entry is None:
+                table.pop(name, None)
+            else:
+                table[name] = entry
+    _replaced.clear()
+
+
+@contextmanager
+def registered(
+    methods: Iterable[str] | None = None, *, activation: Activation | None = None
+) -> Iterator[None]:
+    """register() for a block of statements."""
+    register(methods, activation=activation)
+    try:
+        yield
+    finally:
+        unregister()

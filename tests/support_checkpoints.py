@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small checkpoints of Transformers for tests: random models whose linear layers are stored in a format, and
+the float models that they stand for.
+
+The formats are written here from their specification, in numpy, one integer after the other.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+torch = pytest.importorskip("torch", reason="needs the package torch")
+transformers = pytest.importorskip("transformers", reason="needs the package transformers")
+
+import zemm.transformers  # noqa: E402, F401 (after the checks for packages)
+from safetensors.torch import save_file  # noqa: E402
+
+K, N, LAYERS, VOCABULARY = 64, 96, 2, 128
+Arrays = dict[str, Any]  # of numpy or torch
+
+
+class Stored(NamedTuple):
+    """A linear layer as a format stores it, and its weights [N, K] in float32."""
+
+    tensors: Arrays
+    weight: NDArray[np.float32]
+
+
+# (name of the layer, its weights [N, K]) -> what the format makes of them; None: it stays float.
+Store = Callable[[str, NDArray[np.float32]], Stored | None]
+
+
+def llama(**options: Any) -> Any:
+    """A random model, in float32."""
+    settings = {
+        "hidden_size": K,
+        "intermediate_size": N,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "vocab_size": VOCABULARY,
+        "max_position_embeddings": 64,
+        "tie_word_embeddings": False,
+        "initializer_range": 0.2,
+    }
+    torch.manual_seed(1)
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**{**settings, **options})).eval()
+
+
+def save(folder: Path, model: Any, config: dict[str, Any], store: Store) -> Any:
+    """Write the model as a checkpoint whose quantization_config is given. Returns the float model."""
+    tensors = dict(model.state_dict())
+    for name, module in model.named_modules():
+        if not isinstance(module, torch.nn.Linear) or name == "lm_head":
+            continue
+        stored = store(name, module.weight.detach().numpy())
+        if stored is None:
+            continue
+        tensors.pop(f"{name}.weight")
+        tensors |= {f"{name}.{key}": torch.as_tensor(array) for key, array in stored.tensors.items()}
+        module.weight.data = torch.from_numpy(stored.weight)
+    folder.mkdir(parents=True, exist_ok=True)
+    if model.config.tie_word_embeddings:
+        tensors.pop("lm_head.weight")
+    save_file(
+        {name: tensor.clone() for name, tensor in tensors.items()},
+        folder / "model.safetensors",
+        {"format": "pt"},
+    )
+    about = {**model.config.to_dict(), "quantization_config": config, "architectures": [type(model).__name__]}
+    about.pop("dtype", None)
+    (folder / "config.json").write_text(json.dumps(about))
+    return model
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the tensors of a checkpoint by name."""
+    from safetensors.torch import load_file
+
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+
+
+def quantised(
+    w: NDArray[np.float32], bits: int, groups: NDArray[np.int64], symmetric: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float16], NDArray[np.int64]]:
+    """Codes [N, K], and scales and zero points [N, G] of the groups, which are numbered for each k."""
+    count, top = groups.max() + 1, 2**bits - 1
+    scales, zero_points = np.empty((len(w), count), np.float16), np.empty((len(w), count), np.int64)
+    codes = np.empty(w.shape, np.int64)
+    for g in range(count):
+        part = w[:, groups == g]
+        low, high = part.min(1), part.max(1)
+        if symmetric:
+            high = np.maximum(-low, high)
+            low = -high
+        scales[:, g] = np.maximum(high - low, 1e-4) / (top - 1)
+        zero_points[:, g] = 2 ** (bits - 1) if symmetric else np.clip(np.rint(-low / scales[:, g]), 1, top)
+        steps = np.rint(part / scales[:, g, None]) + zero_points[:, g, None]
+        codes[:, groups == g] = np.clip(steps, 0, top)
+    return codes, scales, zero_points
+
+
+def dequantised(
+    codes: NDArray[np.int64],
+    scales: NDArray[np.float16],
+    zero_points: NDArray[np.int64],
+    groups: NDArray[np.int64],
+) -> NDArray[np.float32]:
+    differences = (codes - zero_points[:, groups]).astype(np.float32)
+    return differences * scales[:, groups].astype(np.float32)
+
+
+def in_words(values: NDArray[np.int64], bits: int, order: list[int] | None = None) -> NDArray[np.int32]:
+    """Integers [.., n] in words of 32 bits [.., n * bits / 32]: bits i * bits of a word have the integer
+    order[i] of those that belong to it."""
+    count = 32 // bits
+    order = order or list(range(count))
+    words = np.zeros((*values.shape[:-1], values.shape[-1] // count), np.uint32)
+    for i in range(count):
+        words |= (values[..., order[i] :: count].astype(np.uint32) & np.uint32(2**bits - 1)) << np.uint32(
+            i * bits
+        )
+    return words.view(np.int32)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small checkpoints of models with experts, whose layers are stored in a format one by one."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.torch import load_file, save_file
+from support_checkpoints import Store, torch, transformers
+
+EXPERTS = 4
+_SETTINGS = {
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "vocab_size": 128,
+    "max_position_embeddings": 64,
+    "num_experts_per_tok": 2,
+    "initializer_range": 0.2,
+}
+_OWN: dict[str, dict[str, Any]] = {
+    "Mixtral": {"num_local_experts": EXPERTS, "intermediate_size": 96},
+    "Qwen3Moe": {
+        "num_experts": EXPERTS,
+        "moe_intermediate_size": 32,
+        "intermediate_size": 96,
+        "mlp_only_layers": [0],
+        "norm_topk_prob": True,
+    },
+    "GptOss": {"num_local_experts": EXPERTS, "intermediate_size": 96, "sliding_window": 8},
+}
+
+
+def mixture(kind: str) -> Any:
+    """A random model in float32: "Mixtral", "Qwen3Moe" (its first layer has no experts) or "GptOss"."""
+    torch.manual_seed(1)
+    config = getattr(transformers, f"{kind}Config")(**_SETTINGS, **_OWN[kind])
+    return getattr(transformers, f"{kind}ForCausalLM")(config).eval()
+
+
+def save(folder: Path, model: Any, config: dict[str, Any], store: Store, only: str = "proj|w[123]") -> Any:
+    """Write the model as a checkpoint with the names of its own checkpoints. Returns the float model that it
+    stands for. only: what the names of quantised layers end with."""
+    plain = folder / "plain"
+    model.save_pretrained(plain)
+    tensors = load_file(plain / "model.safetensors")
+    packed = {}
+    for name in list(tensors):
+        layer = name.removesuffix(".weight")
+        if layer == name or not re.search(f"(?:{only})$", layer):
+            packed[name] = tensors[name]
+            continue
+        stored = store(layer, tensors[name].float().numpy())
+        if stored is None:
+            packed[name] = tensors[name]
+            continue
+        packed |= {f"{layer}.{key}": torch.as_tensor(array) for key, array in stored.tensors.items()}
+        tensors[name] = torch.from_numpy(np.ascontiguousarray(stored.weight))
+    save_file(tensors, plain / "model.safetensors", {"format": "pt"})
+    write(folder, model, packed, config)
+    return transformers.AutoModelForCausalLM.from_pretrained(plain)
+
+
+def write(folder: Path, model: Any, tensors: dict[str, Any], config: dict[str, Any]) -> None:
+    dense = {name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
+    save_file(dense, folder / "model.safetensors", {"format": "pt"})
+    about = {**model.config.to_dict(), "quantization_config": config, "architectures": [type(model).__name__]}
+    about.pop("dtype", None)
+    (folder / "config.json").write_text(json.dumps(about))

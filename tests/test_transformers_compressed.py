@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.transformers loads checkpoints of compressed-tensors. The package itself makes their tensors, and the
+weights that are compared."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+import zemm.transformers
+from support_checkpoints import VOCABULARY, edit, llama, save, torch, transformers
+from support_compressed import compressed, linear_of, scheme_of, stored_of
+from zemm.transformers._formats import FORMATS
+from zemm.transformers._formats.compressed_schemes import Schemes
+from zemm.transformers._formats.format import Place
+
+PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    with zemm.transformers.registered():
+        yield
+
+
+def weights(bits: int = 8, strategy: str = "channel", **more: Any) -> dict[str, Any]:
+    return {"weights": {"num_bits": bits, "strategy": strategy, **more}}
+
+
+def inputs(strategy: str = "token", **more: Any) -> dict[str, Any]:
+    return {
+        "input_activations": {"num_bits": 8, "strategy": strategy, "dynamic": strategy != "tensor", **more}
+    }
+
+
+F8: dict[str, Any] = {"type": "float"}
+UNSIGNED: dict[str, Any] = {"symmetric": False}
+BY_32: dict[str, Any] = {"strategy": "group", "group_size": 32}
+# The settings of a group, the type that zemm multiplies, and by which.
+KINDS: dict[str, tuple[Any, str, str]] = {
+    "int4": (weights(4, **BY_32), "s4", "f32"),
+    "int4 with zero points": (weights(4, **BY_32, **UNSIGNED), "u4", "f32"),
+    "int4 by channel": (weights(4), "s4", "f32"),
+    "int4 by channel with zero points": (weights(4, **UNSIGNED), "u4", "f32"),
+    "int4 by tensor with a zero point": (weights(4, "tensor", **UNSIGNED), "u4", "f32"),
+    "int8": (weights(), "s8", "f32"),
+    "int8 with zero points": (weights(**BY_32, **UNSIGNED), "u8", "f32"),
+    "3 bits": (weights(3, **BY_32), "s4", "f32"),
+    "5 bits with zero points": (weights(5, **BY_32, **UNSIGNED), "u8", "f32"),
+    "W4A8": (weights(4, **BY_32) | inputs(), "s8", "int8"),
+    "W8A8": (weights() | inputs(), "s8", "int8"),
+    "W8A8 with zero points": (weights(**UNSIGNED) | inputs(), "s8", "int8"),
+    "W8A8 with a static scale": (weights(strategy="tensor") | inputs("tensor"), "s8", "int8"),
+    "W8A8 with zero points of inputs": (weights() | inputs(**UNSIGNED), "s8", "f32"),
+    "f8": (weights(**F8) | inputs(**F8), "f8_e4m3", "f32"),
+    "f8 with a static scale": (weights(strategy="tensor", **F8) | inputs("tensor", **F8), "f8_e4m3", "f32"),
+    "f8 in blocks": (
+        weights(strategy="block", block_structure=[32, 32], **F8) | inputs("group", group_size=32, **F8),
+        "f8_e4m3",
+        "f32",
+    ),
+    "NVFP4": ("NVFP4", "f4_e2m1", "f32"),
+    "MXFP4": ("MXFP4A16", "f4_e2m1", "f32"),
+    "MXFP8": ("MXFP8", "f8_e4m3", "f32"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_those_of_the_package(kind: str) -> None:
+    """50 rows: neither packed zero points nor blocks divide them."""
+    settings, data_type, activation = KINDS[kind]
+    w = np.random.default_rng(0).standard_normal((50, 64), np.float32)
+    config, store = compressed(settings)
+    stored = store("", w)
+    assert stored is not None
+    form, place = FORMATS["compressed-tensors"](config), Place("model.layer", 64, 50, False)
+    for name, want in form.tensors(place).items():
+        if name in stored.tensors or not want.optional:
+            want.check(name, stored.tensors[name], form.reason(place))
+    weights = form.weights(place, dict(stored.tensors))
+    layer = weights.pack(None, activation="f32").layer
+    assert (layer.weights.data_type, layer.activation) == (data_type, activation)
+    exact = replace(weights, options={}).pack(None, activation="f32").layer
+    np.testing.assert_array_equal(exact(np.eye(64, dtype=np.float32)).T, stored.weight)
+
+
+def load(folder: Path, **options: Any) -> Any:
+    return transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
+
+
+def logits(model: Any) -> Any:
+    with torch.no_grad():
+        return model(PROMPTS).logits.float()
+
+
+IN_MODELS = ["int4 with zero points", "int8", "W8A8", "W8A8 with a static scale", "f8", "NVFP4", "MXFP4"]
+
+
+@pytest.mark.parametrize("kind", IN_MODELS)
+def test_logits(kind: str, tmp_path: Path) -> None:
+    settings, _, activation = KINDS[kind]
+    expected = logits(save(tmp_path, llama(), *compressed(settings)))
+    model = load(tmp_path)
+    layers = [module for module in model.modules() if isinstance(module, zemm.torch.QuantLinear)]
+    assert len(layers) == 14
+    assert {module.layer.activation for module in layers} == {activation}
+    error = (logits(model) - expected).abs().max() / expected.abs().max()
+    assert error < (0.05 if activation == "int8" else 1e-5)
+
+
+@pytest.mark.parametrize("kind", ["int4", "int8 with zero points"])
+def test_act_order(kind: str, tmp_path: Path) -> None:
+    expected = logits(save(tmp_path, llama(), *compressed(KINDS[kind][0], act_order=True)))
+    torch.testing.assert_close(logits(load(tmp_path)), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_int8_inputs_are_those_of_the_package(tmp_path: Path) -> None:
+    """A scale for each token, as the package quantises inputs."""
+    settings = KINDS["W8A8"][0]
+    w = np.random.default_rng(0).standard_normal((96, 64), np.float32)
+    linear = linear_of(w, scheme_of(settings))
+    config, _ = compressed(settings)
+    form, place = FORMATS["compressed-tensors"](config), Place("model.layer", 64, 96, False)
+    stored = stored_of(linear)
+    layer = form.layer(place, dict(stored.tensors), None, activation="f32").layer
+    x = torch.randn(7, 64, generator=torch.Generator().manual_seed(0))
+    linear.weight.data = torch.from_numpy(stored.weight)
+    with torch.no_grad():
+        expected = linear(x)
+    # A symmetric scale is the largest value / 127.5 in the package, / 127 here.
+    assert (layer(x) - expected).abs().max() < 0.02 * expected.abs().max()
+
+
+def test_which_modules_are_quantised() -> None:
+    group = compressed(weights(4, **BY_32))[0]["config_groups"]["group_0"]
+    eight = {**group, "weights": {**group["weights"], "num_bits": 8}}
+    schemes = Schemes(
+        {
+            "format": "pack-quantized",
+            "config_groups": {
+                "all": {**group, "targets": ["Linear"]},
+                "some": {**eight, "targets": ["re:.*down_proj", "model.layers.0.mlp.up_proj"]},
+                "of inputs": {"targets": ["LlamaAttention"], "weights": None},
+            },
+            "ignore": ["lm_head", r"re:.*self_attn\.[qk]_proj"],
+        }
+    )
+
+    def bits(name: str) -> int | None:
+        scheme = schemes.of({name})
+        return scheme.bits if scheme is not None else None
+
+    assert bits("model.layers.0.mlp.up_proj") == bits("model.layers.1.mlp.down_proj") == 8
+    assert bits("model.layers.1.mlp.up_proj") == bits("model.layers.1.self_attn.v_proj") == 4
+    assert bits("lm_head") is bits("model.layers.1.self_attn.q_proj") is None
+
+
+LAYER = "model.layers.1.mlp.down_proj"
+REASON = "as pack-quantized of asymmetric 4 bits and group_size 32 needs"
+TENSORS: dict[str, tuple[Any, str]] = {
+    "no scales": (
+        lambda t: t.pop(f"{LAYER}.weight_scale"),
+        f"the checkpoint has no tensor {LAYER}.weight_scale, float16 or bfloat16 or float32 (64, 3), which",
+    ),
+    "packed zero points of another layout": (
+        lambda t: t.update({f"{LAYER}.weight_zero_point": torch.zeros(64, 3, dtype=torch.int8)}),
+        f"tensor {LAYER}.weight_zero_point is int8 (64, 3), not int32 (8, 3), {REASON}",
+    ),
+    "another shape": (
+        lambda t: t.update({f"{LAYER}.weight_shape": torch.tensor([64, 95])}),
+        f"tensor {LAYER}.weight_shape is [64, 95], but the layer of the model is [64, 96]",
+    ),
+    "words of another type": (
+        lambda t: t.update({f"{LAYER}.weight_packed": t[f"{LAYER}.weight_packed"].view(torch.int16)}),
+        f"tensor {LAYER}.weight_packed is int16 (64, 24), not int32 (64, 12), {REASON}",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TENSORS)
+def test_tensors_that_are_refused(kind: str, tmp_path: Path) -> None:
+    change, sentence = TENSORS[kind]
+    save(tmp_path, llama(), *compressed(KINDS["int4 with zero points"][0]))
+    edit(tmp_path, change)
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        load(tmp_path)
+
+
+# Changes of the config, and of the weights of its group.
+CONFIGS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "format": ({"format": "marlin-24"}, {}, "the group group_0 of quantization_config has the format"),
+    "status": ({"quantization_status": "frozen"}, {}, "quantization_status of the checkpoint is 'frozen'"),
+    "sparse": ({"sparsity_config": {"format": "sparse-24-bitmask"}}, {}, "zemm reads dense weights only"),
+    "rotated": ({"transform_config": {"config_groups": {"u": {}}}}, {}, "transform_config rotates the"),
+    "no groups": ({"config_groups": {}}, {}, "config_groups of quantization_config has no groups"),
+    "preset": ({"config_groups": {"W8A8": ["Linear"]}}, {}, "the group W8A8 of quantization_config is"),
+    "ignore": ({"ignore": "lm_head"}, {}, "ignore of quantization_config is 'lm_head', not a list of names"),
+    "bits": ({}, {"num_bits": 16}, "has weights of 16 bits of the type 'int'"),
+    "type": ({}, {"type": "float"}, "has floating-point weights of 4 bits, zemm reads 8"),
+    "strategy": ({}, {"strategy": "token"}, "has weights with the strategy 'token', none of tensor, channel"),
+    "group": ({}, {"group_size": 0}, "has weights with groups of 0, not a number from 1 on"),
+}
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_configs_that_are_refused(kind: str) -> None:
+    whole, of_group, sentence = CONFIGS[kind]
+    config, _ = compressed(KINDS["int4"][0])
+    group = config["config_groups"]["group_0"]
+    group["weights"] |= of_group
+    if "format" in whole:
+        group["format"] = None
+    with pytest.raises((ValueError, NotImplementedError), match=re.escape(sentence)):
+        FORMATS["compressed-tensors"]({**config, **whole})

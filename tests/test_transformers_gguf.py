@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GGUF files by from_pretrained(gguf_file=): zemm's layers in place of the dequantised ones that Transformers
+makes, which are the reference here."""
+
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+import pytest
+import zemm
+from support_checkpoints import torch, transformers
+from support_gguf import usual_blocks
+
+if "gguf" not in transformers.quantizers.auto.AUTO_QUANTIZER_MAPPING:
+    pytest.skip("Transformers 4 has no quantizer for GGUF", allow_module_level=True)
+
+K, LAYERS, HEADS, KEYS, VOCABULARY = 256, 2, 8, 4, 96
+HEAD = K // HEADS
+LINEAR = {"attn_q": K, "attn_k": KEYS * HEAD, "attn_v": KEYS * HEAD, "attn_output": K}
+MIXES = {
+    "Q4_0": ["Q4_0"],
+    "Q4_1": ["Q4_1"],
+    "Q8_0": ["Q8_0"],
+    "Q4_K_M": ["Q4_K", "Q6_K"],
+    "all others": ["Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q5_K"],
+}
+PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
+
+
+def write(folder: Path, architecture: str, types: list[str], tied: bool = False) -> Path:
+    """A random model whose linear layers have these types, in turns."""
+    rng = np.random.default_rng(1)
+    path = folder / "model.gguf"
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_block_count(LAYERS)
+    writer.add_context_length(64)
+    writer.add_embedding_length(K)
+    writer.add_feed_forward_length(K)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(KEYS)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_dimension_count(HEAD)
+    writer.add_vocab_size(VOCABULARY)
+    count = 0
+
+    def add(name: str, rows: int) -> None:
+        nonlocal count
+        kind = types[count % len(types)]
+        count += 1
+        raw = usual_blocks(kind, (rows, K), rng)
+        writer.add_tensor(name, raw, raw_dtype=gguf.GGMLQuantizationType[kind])
+
+    def add_floats(name: str, *shape: int) -> None:
+        writer.add_tensor(name, rng.uniform(0.5, 1.5, shape).astype(np.float32))
+
+    writer.add_tensor("token_embd.weight", rng.standard_normal((VOCABULARY, K), dtype=np.float32))
+    for i in range(LAYERS):
+        for name, rows in LINEAR.items():
+            add(f"blk.{i}.{name}.weight", rows)
+            if architecture == "qwen2" and name != "attn_output":
+                add_floats(f"blk.{i}.{name}.bias", rows)
+        for name in ("ffn_gate", "ffn_up", "ffn_down"):
+            add(f"blk.{i}.{name}.weight", K)
+        add_floats(f"blk.{i}.attn_norm.weight", K)
+        add_floats(f"blk.{i}.ffn_norm.weight", K)
+    add_floats("output_norm.weight", K)
+    if not tied:
+        add("output.weight", VOCABULARY)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def load(path: Path, **options: Any) -> Any:
+    return transformers.AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, **options)
+
+
+def logits(model: Any) -> Any:
+    with torch.no_grad():
+        return model(PROMPTS).logits.float()
+
+
+def packed(model: Any) -> list[str]:
+    return [name for name, module in model.named_modules() if hasattr(module, "layer")]
+
+
+def check(model: Any, expected: Any, most: float) -> None:
+    """most: the error beside the largest logit."""
+    assert (logits(model) - expected).abs().max() < most * expected.abs().max()
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_logits(mix: str, tmp_path: Path) -> None:
+    is_tied = mix == "Q8_0"
+    path = write(tmp_path, "llama", MIXES[mix], is_tied)
+    expected = logits(load(path))
+    with zemm.transformers.registered():
+        model = load(path)
+    assert len(packed(model)) == 7 * LAYERS + (not is_tied)
+    check(model, expected, 1e-5)
+
+
+def test_biases_and_int8_activations(tmp_path: Path) -> None:
+    """Qwen2 has biases, and llama.cpp leaves its rows in their order."""
+    path = write(tmp_path, "qwen2", MIXES["Q4_K_M"])
+    expected = logits(load(path))
+    with zemm.transformers.registered():
+        check(load(path), expected, 1e-5)
+    with zemm.transformers.registered(activation="int8"):
+        error = logits(load(path)) - expected
+    assert 1e-3 < error.norm() / expected.norm() < 0.1
+
+
+def test_dequantised_on_demand(tmp_path: Path) -> None:
+    path = write(tmp_path, "llama", ["Q4_0"])
+    with zemm.transformers.registered():
+        model = load(path, quantization_config=transformers.GgufConfig(dequantize=True))
+    assert not packed(model)
+
+
+def test_a_file_that_does_not_fit(tmp_path: Path) -> None:
+    path = write(tmp_path, "llama", ["Q4_0"])
+    config = transformers.AutoConfig.from_pretrained(tmp_path, gguf_file=path.name)
+    config.intermediate_size = 2 * K
+    sentence = r"tensor 'blk.0.ffn_gate.weight' of the file has shape \(256, 256\), but .* needs \(256, 512\)"
+    with zemm.transformers.registered(), pytest.raises(ValueError, match=sentence):
+        load(path, config=config)
