@@ -190,6 +190,17 @@ def test_tensors_that_are_refused(kind: str, tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_quantised_modules_that_are_no_layers(tmp_path: Path) -> None:
+    """Transformers would make up weights for them, and only warn."""
+    config, store = compressed(KINDS["int4"][0])
+    save(tmp_path, llama(), config, store)
+    name = "model.embed_tokens.weight"
+    edit(tmp_path, lambda t: t.update({f"{name}_packed": t.pop(name)}))
+    sentence = f"the checkpoint has the tensor {name}_packed, but zemm has no layer for model.embed_tokens"
+    with pytest.raises(NotImplementedError, match=re.escape(sentence)):
+        load(tmp_path)
+
+
 # Changes of the config, and of the weights of its group.
 CONFIGS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "format": ({"format": "marlin-24"}, {}, "the group group_0 of quantization_config has the format"),
