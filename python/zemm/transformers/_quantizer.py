@@ -96,7 +96,9 @@ class Quantizer(HfQuantizer):
 
     def update_expected_keys(self, model: Any, expected_keys: list[str], loaded_keys: list[str]) -> list[str]:
         """Transformers 4, before it loads."""
-        self._place(model, Checkpoint(dict.fromkeys(loaded_keys), model.base_model_prefix))
+        checkpoint = Checkpoint(dict.fromkeys(loaded_keys), model.base_model_prefix)
+        self._place(model, checkpoint)
+        _check_all_placed(model, checkpoint)
         if not any(isinstance(module, Placeholder) for module in model.modules()):
             raise UnimplementedError(
                 "no linear layer of the model is quantised: experts in one tensor, as those of gpt-oss, need"
