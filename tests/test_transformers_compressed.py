@@ -174,6 +174,10 @@ TENSORS: dict[str, tuple[Any, str]] = {
         lambda t: t.update({f"{LAYER}.weight_shape": torch.tensor([64, 95])}),
         f"tensor {LAYER}.weight_shape is [64, 95], but the layer of the model is [64, 96]",
     ),
+    "not compressed": (
+        lambda t: t.update({f"{LAYER}.weight": t.pop(f"{LAYER}.weight_packed").float()}),
+        f"the checkpoint has no tensor {LAYER}.weight_packed, int32 (64, 12), which pack-quantized",
+    ),
     "words of another type": (
         lambda t: t.update({f"{LAYER}.weight_packed": t[f"{LAYER}.weight_packed"].view(torch.int16)}),
         f"tensor {LAYER}.weight_packed is int16 (64, 24), not int32 (64, 12), {REASON}",
@@ -190,10 +194,20 @@ def test_tensors_that_are_refused(kind: str, tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_quantised_modules_that_are_no_layers(tmp_path: Path) -> None:
+    """Transformers would make up weights for them, and only warn."""
+    config, store = compressed(KINDS["int4"][0])
+    save(tmp_path, llama(), config, store)
+    name = "model.embed_tokens.weight"
+    edit(tmp_path, lambda t: t.update({f"{name}_packed": t.pop(name)}))
+    sentence = f"the checkpoint has the tensor {name}_packed, but zemm has no layer for model.embed_tokens"
+    with pytest.raises(NotImplementedError, match=re.escape(sentence)):
+        load(tmp_path)
+
+
 # Changes of the config, and of the weights of its group.
 CONFIGS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "format": ({"format": "marlin-24"}, {}, "the group group_0 of quantization_config has the format"),
-    "status": ({"quantization_status": "frozen"}, {}, "quantization_status of the checkpoint is 'frozen'"),
     "sparse": ({"sparsity_config": {"format": "sparse-24-bitmask"}}, {}, "zemm reads dense weights only"),
     "rotated": ({"transform_config": {"config_groups": {"u": {}}}}, {}, "transform_config rotates the"),
     "no groups": ({"config_groups": {}}, {}, "config_groups of quantization_config has no groups"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names of a checkpoint's tensors, and their types where the files tell them without being loaded."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -48,6 +48,10 @@ class Checkpoint:
     def has_codes(self, name: str) -> bool:
         """Whether a tensor that is there is known to have no floats which a loader would convert."""
         return any(self._types.values()) and self.dtype(name) is None
+
+    def names(self) -> Iterator[str]:
+        """The tensors, by all the names that a model may have for them."""
+        return (variant for name in self._types for variant in self._variants(name))
 
     def modules(self) -> dict[str, str]:
         """The modules with tensors, by their names: what they are called in the files."""

@@ -24,6 +24,8 @@ ACTIVATIONS: dict[torch.dtype, Activation] = {
     torch.float16: "f16",
     torch.bfloat16: "bf16",
 }
+# Tensors that only quantised layers have.
+_QUANTISED = ("qweight", "weight_packed", "weight_scale")
 _IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
 
 
@@ -89,11 +91,14 @@ class Quantizer(HfQuantizer):
         self._format.names_in_files = checkpoint.modules()
         experts.put(checkpoint, activation=self._activation())
         self._place(model, checkpoint)
+        _check_all_placed(model, checkpoint)
         return experts.conversions
 
     def update_expected_keys(self, model: Any, expected_keys: list[str], loaded_keys: list[str]) -> list[str]:
         """Transformers 4, before it loads."""
-        self._place(model, Checkpoint(dict.fromkeys(loaded_keys), model.base_model_prefix))
+        checkpoint = Checkpoint(dict.fromkeys(loaded_keys), model.base_model_prefix)
+        self._place(model, checkpoint)
+        _check_all_placed(model, checkpoint)
         if not any(isinstance(module, Placeholder) for module in model.modules()):
             raise UnimplementedError(
                 "no linear layer of the model is quantised: experts in one tensor, as those of gpt-oss, need"
@@ -204,6 +209,20 @@ class FloatQuantizer(Quantizer):
                 " zemm.transformers.register()"
             )
         return Floats(config.to_dict())
+
+
+def _check_all_placed(model: Any, checkpoint: Checkpoint) -> None:
+    """NotImplementedError: a module that stays as it is has quantised weights in the checkpoint. Transformers
+    would make up others."""
+    modules = dict(model.named_modules())
+    for tensor in checkpoint.names():
+        name, _, key = tensor.rpartition(".")
+        if key in _QUANTISED and name in modules and not isinstance(modules[name], Placeholder):
+            kind = type(modules[name]).__name__
+            raise UnimplementedError(
+                f"the checkpoint has the tensor {tensor}, but zemm has no layer for {name}: it is a {kind},"
+                " or the quantization_config says that it is not quantised"
+            )
 
 
 def _place_of(name: str, module: torch.nn.Linear) -> Place:

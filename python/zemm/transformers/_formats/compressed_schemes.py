@@ -84,11 +84,8 @@ class Schemes:
 
 
 def _check_whole(config: Mapping[str, Any]) -> None:
-    status = config.get("quantization_status", "compressed")
-    if status != "compressed":
-        raise UnimplementedError(
-            f"quantization_status of the checkpoint is {shown(status)}: zemm reads compressed weights only"
-        )
+    """quantization_status is not asked: compressed checkpoints exist whose status is "frozen". Their tensors
+    show what they are."""
     sparsity = config.get("sparsity_config") or {}
     if sparsity.get("format", "dense") != "dense":
         raise UnimplementedError(
