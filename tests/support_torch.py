@@ -22,7 +22,7 @@ QUANTIZED: dict[str, dict[str, Any]] = {
     "u8, f16 dst": {"bits": 8, "scale_dtype": "f16", "dst_dtype": "f16"},
     "no bias": {"bits": 8, "bias": False},
 }
-KINDS = [*QUANTIZED, "u4 with an odd N", "f8 with one scale", "f32"]
+KINDS = [*QUANTIZED, "u4 with an odd N", "offsets, int8", "f8 with one scale", "f32"]
 
 
 def module_of(kind: str, seed: int = 1) -> Any:
@@ -38,6 +38,13 @@ def module_of(kind: str, seed: int = 1) -> Any:
         values = w.to(torch.float8_e4m3fn)
         return zemm.torch.QuantLinear(zemm.Linear.from_quantized(values, 0.5, transposed=True))
     generator = torch.Generator().manual_seed(seed)
+    if kind == "offsets, int8":
+        codes = torch.randint(0, 256, (N, K), generator=generator, dtype=torch.uint8)
+        scales, offsets = torch.randn((2, N, K // GROUP), generator=generator)
+        layer = zemm.Linear.from_quantized(
+            codes, scales, offsets=offsets.half(), transposed=True, activation="int8"
+        )
+        return zemm.torch.QuantLinear(layer)
     n, groups = N + 1, K // GROUP
     layer = zemm.Linear.from_quantized(
         torch.randint(0, 256, (n, K // 2), generator=generator, dtype=torch.uint8),

@@ -27,6 +27,7 @@ DOCUMENTS = [
     "docs/kernels.md",
     "docs/layers.md",
     "docs/level_zero.md",
+    "docs/models.md",
     "docs/python.md",
     "docs/reliability.md",
     "docs/reports.md",

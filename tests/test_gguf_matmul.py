@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from readme import blocks
 from support_gguf import FLOATS, FORMATS, QUANTISED, float_rows, usual_blocks, write
 from support_process import captured
-from zemm.gguf.sums import group_sums
 
 K, N, M = 512, 24, 3
 RNG = np.random.default_rng(5)
@@ -232,6 +231,7 @@ def test_no_rows(name: str, file: zemm.gguf.File) -> None:
     assert zemm.gguf.read_q8_1(np.empty((0, K // 32 * 36), np.uint8)).values.shape == (0, K)
 
 
+@pytest.mark.quick(cases=lambda name: name in ("Q4_1", "Q5_K"))
 @pytest.mark.parametrize("name", ["Q4_1", "Q5_1", "Q2_K", "Q4_K", "Q5_K"])
 def test_minimums_see_the_quantised_activations(name: str, file: zemm.gguf.File) -> None:
     """The rounding of x cancels against the minimums as it does with activations of Q8_1. Sums of x
@@ -276,6 +276,7 @@ def test_minimums_see_the_converted_activations(activation: Any, file: zemm.gguf
     )
 
 
+@pytest.mark.quick(cases=lambda name: name == "BF16")
 @pytest.mark.parametrize("name", FLOATS)
 def test_unaligned_floats(name: str, file: zemm.gguf.File) -> None:
     """A tensor may begin at any byte of the file. The result has the bits of an aligned one."""
@@ -292,16 +293,6 @@ def test_values_serve_zemm_matmul(file: zemm.gguf.File) -> None:
     w = file["Q4_0"]
     y = zemm.matmul(X, w.values, weights_dtype=w.data_type, weights_scales=w.scales)
     np.testing.assert_array_equal(y, w.matmul(X))
-
-
-def test_sums_of_one_scale() -> None:
-    x = RNG.integers(-127, 128, (M, K), np.int8)
-    sums = x.reshape(M, -1, 16).sum(axis=-1, dtype=np.int64)
-    np.testing.assert_array_equal(group_sums(x, 16, 0.5), sums * 0.5)
-    np.testing.assert_array_equal(group_sums(x, 16), sums)
-    np.testing.assert_array_equal(
-        group_sums(X, 16), X.astype(float).reshape(M, -1, 16).sum(-1).astype(np.float32)
-    )
 
 
 def test_refusals(file: zemm.gguf.File) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from support_torch import KINDS, K, N, module_of, parts_of, torch, x_of
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
 
 OPERATOR = torch.ops.zemm.linear.default
 BACKENDS = ["eager", "aot_eager", "inductor"]
@@ -129,6 +131,82 @@ def test_vmap() -> None:
     parts = [torch.stack([part, part]) for part in parts_of(module)]
     with pytest.raises(ValueError, match="let it go over x alone"):
         torch.func.vmap(lambda *parts: OPERATOR(x, list(parts), K, N, None))(*parts)
+
+
+class Seen(TorchDispatchMode):
+    """Notes the operators that run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+class SeenFunctions(torch.overrides.TorchFunctionMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_whoever_looks_for_the_operator_sees_it() -> None:
+    """An ordinary call of a module goes past torch's dispatcher, but not past those who look there."""
+    module, x = module_of("u8"), x_of(2)
+    y = module(x)
+    with Seen() as seen:
+        assert torch.equal(module(x), y)
+    with SeenFunctions() as functions:
+        assert torch.equal(module(x), y)
+    assert [name for name in seen.names + functions.names if "zemm" in name] == ["zemm.linear.default"] * 2
+    with torch.profiler.profile() as profile:
+        module(x)
+    assert "zemm::linear" in {event.key for event in profile.key_averages()}
+    graph = make_fx(module)(x)
+    assert "torch.ops.zemm.linear.default" in graph.code
+    assert torch.equal(graph(x), y)
+
+    class Mine(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return "mine" if "zemm" in str(func) else super().__torch_function__(func, types, args, kwargs)
+
+    assert module(x.as_subclass(Mine)) == "mine"
+
+
+def test_buffers_in_place_of_a_module_s_own() -> None:
+    """As torch.func.functional_call puts them there."""
+    module, other, x = module_of("u8"), module_of("u8", seed=7), x_of(2)
+    expected, of_other = module(x), other(x)
+    names = [name for name, _ in module.named_buffers()]
+    assert torch.equal(torch.func.functional_call(module, dict(other.named_buffers()), x), of_other)
+    assert torch.equal(module(x), expected)
+    for name in names:
+        setattr(module, name, getattr(other, name))
+    assert torch.equal(module(x), of_other)
+
+
+def test_the_same_tensors_with_other_bytes() -> None:
+    """The operator knows its layers by the tensor objects, and sees what has changed in them."""
+    modules = [module_of("u8", seed) for seed in (1, 7)] + [module_of("u4, int8", 3)]
+    x = x_of(2)
+    parts, *others = ([part.clone() for part in parts_of(module)] for module in modules)
+    for new, module in zip(others, modules[1:], strict=True):
+        for _ in range(2):
+            OPERATOR(x, parts, K, N, None)
+        if len(new[0]) == len(parts[0]):
+            for part, values in zip(parts, new, strict=True):
+                part.copy_(values)
+        else:
+            for part, values in zip(parts, new, strict=True):
+                part.data = values
+        for _ in range(2):
+            assert torch.equal(OPERATOR(x, parts, K, N, None), module(x))
 
 
 def channels_last(x: Any) -> Any:

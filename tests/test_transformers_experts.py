@@ -77,6 +77,16 @@ def test_logits(kind: str, form: str, tmp_path: Path) -> None:
     assert error < (0.1 if form == "W8A8" else 1e-5)
 
 
+def test_names_of_the_files_in_a_config(tmp_path: Path) -> None:
+    """Mixtral's files say block_sparse_moe where the model says mlp."""
+    config, store = compressed(KINDS["int4"][0])
+    config["config_groups"]["group_0"]["targets"] = ["re:.*self_attn.*", "re:.*block_sparse_moe.experts.*"]
+    expected = logits(save(tmp_path, mixture("Mixtral"), config, store))
+    model = load(tmp_path)
+    assert len(experts_of(model)) == 2
+    torch.testing.assert_close(logits(model), expected, rtol=1e-5, atol=1e-4)
+
+
 def mxfp4(w: NDArray[np.float32]) -> tuple[dict[str, Any], NDArray[np.float32]]:
     """Weights [E, K, N] as blocks and scales, and what these stand for."""
     steps = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)

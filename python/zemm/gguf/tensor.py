@@ -14,7 +14,6 @@ from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS, Format, Parts
 from zemm.gguf.q8_1 import GROUP as Q8_1_GROUP
 from zemm.gguf.q8_1 import Q8_1
-from zemm.gguf.sums import group_sums
 from zemm.linear import Linear
 from zemm.words import DataType
 
@@ -125,10 +124,8 @@ class Tensor:
           zemm.quantize_activations()
         - blocks of Q8_1, as from zemm.gguf.quantize_q8_1()
 
-        If the type has minimums, their part of the result, sums of x over groups times minimums, is
-        a second matmul in float32. It is subtracted before post_ops. The sums are those of Q8_1
-        or, times src_scales, the reductions, where their groups lie within the tensor's. Otherwise
-        the activations are summed here. Each sum is rounded to float32 once.
+        If the type has minimums, they are offsets of the weights. The sums of Q8_1 are multiplied by them in
+        a second matmul in float32, whose result is subtracted before post_ops.
 
         ValueError: shapes or types do not fit, or zemm does not read the tensor's type.
         """
@@ -144,11 +141,11 @@ class Tensor:
         array = np.asarray(x)
         self._check_activations(array, options)
         minimums = self.minimums
-        if minimums is not None:
-            if sums is None or group != Q8_1_GROUP:
-                sums = group_sums(array, group, src_scales, reductions)
+        if minimums is not None and sums is not None and group == Q8_1_GROUP:
             part = matmul(sums, minimums, engine=options.get("engine"))
             options["post_ops"] = [("sub", part), *options.get("post_ops", ())]
+        elif minimums is not None:
+            options |= {"weights_offsets": -minimums, "reductions": reductions}
         return matmul(
             array,
             self.values,

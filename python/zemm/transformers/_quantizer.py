@@ -86,6 +86,7 @@ class Quantizer(HfQuantizer):
         experts = Experts(model, self._format, weight_conversions)
         rename = _renaming(experts.renamings)
         checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
+        self._format.names_in_files = checkpoint.modules()
         experts.put(checkpoint, activation=self._activation())
         self._place(model, checkpoint)
         return experts.conversions

@@ -113,12 +113,22 @@ class Format(ABC):
     def __init__(self, config: Mapping[str, Any]) -> None:
         """ValueError: the config has settings that zemm does not read."""
         self.config = config
+        # The names that modules have in the files, where these are known: the config has them.
+        self.names_in_files: Mapping[str, str] = {}
         self._kept = list(config.get("modules_to_not_convert") or [])
+
+    def names_of(self, name: str) -> set[str]:
+        """The names of a module, in the model and in the files."""
+        return {name, self.names_in_files.get(name, name)}
 
     def keeps(self, name: str) -> bool:
         """Whether modules_to_not_convert has the name, its beginning up to a dot, or its end. Checkpoints
         show by their tensors what is quantised; this is for layers of which they have none."""
-        return any(re.match(rf"(?:{key})(?:\.|$)", name) or name.endswith(key) for key in self._kept)
+        return any(
+            re.match(rf"(?:{key})(?:\.|$)", own) or own.endswith(key)
+            for key in self._kept
+            for own in self.names_of(name)
+        )
 
     def skips(self, name: str) -> bool:
         """Whether the config says that this layer is not quantised, whatever the checkpoint has."""
