@@ -202,6 +202,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         {"w": W, "bits": 8, "group": 2, "scale_dtype": "f32", "symmetric": False},
     ),
     "reorder": lambda h: (zemm.reorder, {"src": h.memories[0], "md": MD, "stream": h.stream}),
+    "set_num_threads": lambda _: (zemm.set_num_threads, {"num_threads": 0}),
     "set_primitive_cache_capacity": lambda _: (zemm.set_primitive_cache_capacity, {"capacity": 1024}),
     "set_verbose": lambda _: (zemm.set_verbose, {"level": 0}),
     "unpack_int4": lambda _: (zemm.unpack_int4, {"packed": b"ab", "count": 3, "signed": True}),

@@ -47,6 +47,15 @@ zemm_status_t ZEMM_API zemm_set_verbose(int level);
 zemm_status_t ZEMM_API zemm_get_primitive_cache_capacity(int *capacity);
 zemm_status_t ZEMM_API zemm_set_primitive_cache_capacity(int capacity);
 
+/* An extension of zemm: the most threads of the CPU device that compute at the same time, the one that waits
+ * for them included; 0 means one for each CPU that the process may use, which is the default. With 1 an
+ * execution runs on the thread that calls it, and is over on return. The environment variable
+ * ZEMM_NUM_THREADS sets the number at the start. Both functions open the CPU device.
+ * invalid_arguments: a negative number, or no CPU device. unimplemented: the device is not of zemm's
+ * driver. */
+zemm_status_t ZEMM_API zemm_get_num_threads(int *num_threads);
+zemm_status_t ZEMM_API zemm_set_num_threads(int num_threads);
+
 /* An extension of zemm: the absolute path of the folder on disk that keeps built kernels, as the
  * environment variables ZEMM_CACHE, ZEMM_CACHE_DIR, XDG_CACHE_HOME and HOME name it now. Makes the
  * folder. (A process uses the folder that they named when it first needed a kernel.) *size is the

@@ -77,6 +77,18 @@ def set_verbose(level: int) -> None:
     library.call("set_verbose", check.integer(level, "level"))
 
 
+def set_num_threads(num_threads: int) -> None:
+    """Limit how many threads of the CPU device compute at the same time, the one that waits for them
+    included. 0: one for each CPU that the process may use. With 1 a call computes on its own thread. The
+    environment variable ZEMM_NUM_THREADS sets the number at the start."""
+    library.call("set_num_threads", check.integer(num_threads, "num_threads"))
+
+
+def get_num_threads() -> int:
+    """How many threads of the CPU device compute at the same time, at most."""
+    return int(library.output("int", "get_num_threads"))
+
+
 def set_primitive_cache_capacity(capacity: int) -> None:
     """Set how many primitives the process keeps for reuse. 0 turns the cache off."""
     library.call("set_primitive_cache_capacity", check.integer(capacity, "capacity"))
@@ -135,6 +147,7 @@ __all__ = [
     "from_dlpack",
     "get_include",
     "get_lib",
+    "get_num_threads",
     "get_primitive_cache_capacity",
     "gguf",
     "load_layers",
@@ -147,6 +160,7 @@ __all__ = [
     "quantize_weights",
     "reorder",
     "save_layers",
+    "set_num_threads",
     "set_primitive_cache_capacity",
     "set_verbose",
     "unpack_int4",

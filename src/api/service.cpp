@@ -7,6 +7,7 @@
 #include "common/version.hpp"
 #include "primitive/primitive_cache.hpp"
 #include "ze/cache_folder.hpp"
+#include "ze/cpu_threads.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;
@@ -32,6 +33,17 @@ zemm_status_t zemm_get_primitive_cache_capacity(int *capacity) {
 
 zemm_status_t zemm_set_primitive_cache_capacity(int capacity) {
     return guard([&] { set_primitive_cache_capacity(capacity); });
+}
+
+zemm_status_t zemm_get_num_threads(int *num_threads) {
+    return guard([&] {
+        require(num_threads, "num_threads");
+        *num_threads = ze::cpu_threads();
+    });
+}
+
+zemm_status_t zemm_set_num_threads(int num_threads) {
+    return guard([&] { ze::set_cpu_threads(num_threads); });
 }
 
 zemm_status_t zemm_get_cache_folder(size_t *size, char *folder) {

@@ -20,6 +20,7 @@ namespace zemm::ze {
     X(zeDriverGetApiVersion, driver, pfnGetApiVersion)                                                       \
     X(zeDriverGetProperties, driver, pfnGetProperties)                                                       \
     X(zeDriverGetExtensionProperties, driver, pfnGetExtensionProperties)                                     \
+    X(zeDriverGetExtensionFunctionAddress, driver, pfnGetExtensionFunctionAddress)                           \
     X(zeDeviceGet, device, pfnGet)                                                                           \
     X(zeDeviceGetProperties, device, pfnGetProperties)                                                       \
     X(zeDeviceGetComputeProperties, device, pfnGetComputeProperties)                                         \

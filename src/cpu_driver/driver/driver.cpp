@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -10,8 +11,14 @@
 #include "event/host_wait.h"
 #include "event/shared_events.h"
 #include "opencl/runtime.h"
+#include "opencl/thread_limit.h"
 #include "process/fork_gate.h"
 #include "stream/all_streams.h"
+
+extern "C" {
+ze_result_t zeCpuSetThreadLimit(uint32_t most);
+uint32_t zeCpuGetThreadLimit();
+}
 
 namespace ze_cpu {
 namespace {
@@ -42,6 +49,10 @@ constexpr uint32_t extension_count = sizeof extensions / sizeof extensions[0];
 /// A function of this driver by its name; null if it has none. Programs ask so for functions that older
 /// loaders do not export.
 void *function_of(std::string_view name) {
+    if (name == "zeCpuSetThreadLimit")
+        return reinterpret_cast<void *>(&zeCpuSetThreadLimit);
+    if (name == "zeCpuGetThreadLimit")
+        return reinterpret_cast<void *>(&zeCpuGetThreadLimit);
 #define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, function)                                                                          \
     if (name == #function)                                                                                   \
@@ -179,4 +190,18 @@ ze_context_handle_t zerGetDefaultContext() {
 /// without a loader.
 extern "C" __attribute__((visibility("default"))) const char *zeCpuGetLastError(void) {
     return ze_cpu::runtime_error();
+}
+
+/// Not part of Level Zero: the most threads that compute at the same time, 0 for one for each CPU. Programs
+/// get these two by zeDriverGetExtensionFunctionAddress, once the driver is initialised.
+extern "C" ze_result_t zeCpuSetThreadLimit(uint32_t most) {
+    return ze_cpu::set_thread_limit(most, reinterpret_cast<const void *>(ze_cpu::opencl().clCreateContext))
+               ? ZE_RESULT_SUCCESS
+               : ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
+
+/// How many threads that are.
+extern "C" uint32_t zeCpuGetThreadLimit() {
+    const uint32_t all = ze_cpu::runtime().info.compute_units, most = ze_cpu::thread_limit();
+    return most ? std::min(most, all) : all;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "opencl/runtime.h"
+#include "opencl/thread_limit.h"
 
 namespace ze_cpu {
 
@@ -99,7 +100,7 @@ public:
     bool is_for_one_thread() const override {
         constexpr size_t few = 16; // work-groups
         const size_t groups = global_[0] / local_[0] * (global_[1] / local_[1]) * (global_[2] / local_[2]);
-        return groups != 0 && groups <= few;
+        return groups != 0 && (groups <= few || thread_limit() == 1);
     }
 
     void set_groups(const ze_group_count_t &groups) {

@@ -13,6 +13,7 @@
 #include "process/room.h"
 #include "process/signal_handlers.h"
 #include "runtime_settings.h"
+#include "thread_limit.h"
 
 namespace ze_cpu {
 namespace {
@@ -145,6 +146,7 @@ ze_result_t open(Runtime &r, std::string &error) {
         error = "the OpenCL CPU runtime cannot create a context (error " + std::to_string(status) + ")";
         return status == cl::success ? ZE_RESULT_ERROR_UNKNOWN : from_opencl(status);
     }
+    read_thread_limit(reinterpret_cast<const void *>(r.api.clCreateContext));
     return ZE_RESULT_SUCCESS;
 }
 

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.set_num_threads() and ZEMM_NUM_THREADS limit the threads that compute, and change no result."""
+
+import os
+import sys
+
+import pytest
+import zemm
+from support_process import captured
+
+# Prints how many threads have computed, of a matmul that has work for many.
+PROGRAM = """
+import os, sys
+import numpy as np, zemm
+
+def times():
+    found = {}
+    for thread in os.listdir("/proc/self/task"):
+        found[thread] = int(open(f"/proc/self/task/{thread}/schedstat").read().split()[0])
+    return found
+
+engine = zemm.Engine("cpu")
+layer = zemm.Linear.from_float(np.ones((1024, 1024), np.float32), activation="int8", engine=engine)
+x = np.random.default_rng(0).standard_normal((512, 1024), np.float32)
+expected = layer(x)
+for number in map(int, sys.argv[1:]):
+    if number >= 0:
+        zemm.set_num_threads(number)
+    layer(x)
+    before = times()
+    for _ in range(20):
+        assert np.array_equal(layer(x), expected)
+    stream = zemm.Stream(layer.engine)
+    y = layer(x, stream=stream)
+    stream.wait()
+    assert np.array_equal(y, expected)
+    spent = sorted(after - before.get(thread, 0) for thread, after in times().items())
+    busy = sum(one > 0.05 * sum(spent) for one in spent)
+    print(zemm.get_num_threads(), busy)
+"""
+CPUS = len(os.sched_getaffinity(0))
+
+
+def lines(*numbers: int, **variables: str) -> list[tuple[int, int]]:
+    """The limit and the threads that have computed, for each number that is set (-1: none)."""
+    command = [sys.executable, "-c", PROGRAM, *map(str, numbers)]
+    done = captured(command, env={**os.environ, **variables}, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return [tuple(map(int, line.split())) for line in done.stdout.splitlines()]  # type: ignore[misc]
+
+
+def test_limit() -> None:
+    found = lines(-1, 1, 2, 0)
+    assert [limit for limit, _ in found] == [CPUS, 1, min(2, CPUS), CPUS]
+    assert found[1][1] == 1
+    assert found[2][1] <= 2
+
+
+@pytest.mark.parametrize(("text", "limit"), [("1", 1), ("0", CPUS), ("two", CPUS), (str(CPUS + 7), CPUS)])
+def test_variable(text: str, limit: int) -> None:
+    ((found, busy),) = lines(-1, ZEMM_NUM_THREADS=text)
+    assert found == limit
+    assert busy <= limit
+
+
+def test_refusals(engine: zemm.Engine) -> None:
+    with pytest.raises(ValueError, match="num_threads is -1"):
+        zemm.set_num_threads(-1)
+    with pytest.raises(ValueError, match="num_threads is '2', not an integer"):
+        zemm.set_num_threads("2")  # type: ignore[arg-type]
