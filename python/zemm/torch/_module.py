@@ -42,6 +42,7 @@ class QuantLinear(torch.nn.Module):
     """
 
     layer: Linear | None  # None: nothing has been loaded yet
+    _own_parts: list[torch.Tensor]  # of the layer, if it computes with their very bytes
 
     @overload
     def __init__(self, layer: Linear, /) -> None: ...
