@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 torch = pytest.importorskip("torch", reason="needs the package torch")
 transformers = pytest.importorskip("transformers", reason="needs the package transformers")
 
-from safetensors.torch import save_file  # noqa: E402 (after the check for torch)
+import zemm.transformers  # noqa: E402, F401 (after the checks for packages)
+from safetensors.torch import save_file  # noqa: E402
 
 K, N, LAYERS, VOCABULARY = 64, 96, 2, 128
 Arrays = dict[str, Any]  # of numpy or torch

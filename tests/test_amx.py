@@ -137,6 +137,7 @@ def test_limits_are_measured_by_products_alone(tmp_path: Path, kernel: str, prod
     assert instructions(built(out.read_bytes(), {}, "TILES_IN_SOFTWARE", tmp_path)) == set()
 
 
+@pytest.mark.quick(cases=lambda order: order == "ba")
 @pytest.mark.parametrize("order", ["ab", "ba"])
 def test_one_work_item(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, order: str
@@ -160,6 +161,7 @@ def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) 
         assert (chosen == row) == (m >= 16 and feature in engine.features)
 
 
+@pytest.mark.quick(cases=lambda problem, copied: problem.k in (2048, 1024, 1088, 1001))
 @pytest.mark.parametrize(
     ("problem", "copied"),
     [

@@ -186,7 +186,7 @@ def test_linear_of_tensors(name: str, file: zemm.gguf.File) -> None:
         layer(x.clone().requires_grad_())
 
 
-@pytest.mark.parametrize("name", ["Q8_0", "Q4_0"])
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1"])
 def test_layers_have_the_bytes_of_the_file(name: str, tmp_path: Path) -> None:
     """A scale that the file has as f16 stays f16, in memory and in a state. Rows and columns are multiples of
     the kernel's tile here, to which others are filled up."""
@@ -231,6 +231,7 @@ def test_no_rows(name: str, file: zemm.gguf.File) -> None:
     assert zemm.gguf.read_q8_1(np.empty((0, K // 32 * 36), np.uint8)).values.shape == (0, K)
 
 
+@pytest.mark.quick(cases=lambda name: name in ("Q4_1", "Q5_K"))
 @pytest.mark.parametrize("name", ["Q4_1", "Q5_1", "Q2_K", "Q4_K", "Q5_K"])
 def test_minimums_see_the_quantised_activations(name: str, file: zemm.gguf.File) -> None:
     """The rounding of x cancels against the minimums as it does with activations of Q8_1. Sums of x
@@ -275,6 +276,7 @@ def test_minimums_see_the_converted_activations(activation: Any, file: zemm.gguf
     )
 
 
+@pytest.mark.quick(cases=lambda name: name == "BF16")
 @pytest.mark.parametrize("name", FLOATS)
 def test_unaligned_floats(name: str, file: zemm.gguf.File) -> None:
     """A tensor may begin at any byte of the file. The result has the bits of an aligned one."""

@@ -50,6 +50,7 @@ def test_chosen_strip(
 UNEVEN = (3, 0, 29, 5, 1)
 
 
+@pytest.mark.quick(cases=lambda m, types: m == (1 if types in ("s8:u8:s32", "u8:s8:f32") else 3))
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("types", ["s8:s8:f32", "s8:u8:s32", "u8:s8:f32", "u8:u8:f32"])
 def test_integers(engine: zemm.Engine, stream: zemm.Stream, types: str, m: int) -> None:
@@ -64,7 +65,7 @@ FOUR_BITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.quick(cases=lambda m: m == 3)
+@pytest.mark.quick(cases=lambda m, types: m == 3 and types in FOUR_BITS[1::2])
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("types", FOUR_BITS)
 def test_four_bits(engine: zemm.Engine, stream: zemm.Stream, types: str, m: int) -> None:
@@ -89,6 +90,7 @@ def test_long_groups(engine: zemm.Engine, stream: zemm.Stream, types: str, m: in
         run_groups_of_k(engine, stream, types, sizes, m, 3, largest(src_dt, wei_dt, m, sum(sizes), 3))
 
 
+@pytest.mark.quick(cases=lambda types: types in ("f32:f32:f32", "s8:u8:f32"))
 @pytest.mark.parametrize("types", ["f32:f32:f32", "s8:u8:f32", "u8:u8:s32", "f32:u4:f32"])
 def test_chosen_ranges(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, types: str

@@ -8,7 +8,7 @@ import zemm
 from test_isa_command import fails
 from test_isa_cpu import newest_llvm
 from zemm._library.lists import UNITS
-from zemm.isa.cpu import run
+from zemm.isa.cpu import clock, run
 from zemm.isa.cpu.analysis import Analysis, Block
 from zemm.isa.cpu.assembly import Instruction
 from zemm.isa.cpu.caches import Blocks, Level1, conflicts, extra
@@ -115,7 +115,10 @@ def test_without_a_block_the_loop_counts(has_block: bool) -> None:
     assert (predict(found, analysis, amx, problem, 512, ZEN_4) is None) != has_block
 
 
-def test_the_clock(engine: zemm.Engine) -> None:
+def test_the_clock(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits of the device take seconds: test_peak.c measures them."""
+    monkeypatch.setattr(clock, "_MILLISECONDS", 20)
+    monkeypatch.setattr(zemm.Engine, "measure_peak", lambda self, unit: 1e10 if unit == "read" else 1e15)
     row = next(row for row in chosen("") if row.policy == "generic")
     problem = Problem("small", "any", "--dt=f32 --wtag=any 8x64:64x32", 0)
     assert problem.k == 64

@@ -79,3 +79,22 @@ def test_same_bits(
         assert make_pd(engine, p).impl_info.endswith(row)
         bits.append(run(engine, stream, p, data).dst_bytes.tobytes())
     assert bits[0] == bits[1]
+
+
+CHOSEN = {
+    "rfc": (problem(24, 64, 2560, 128), True),
+    "too_few_rows": (problem(23, 64, 2560, 128), False),
+    "wei_groups": (problem(24, 64, 2560, 128, wei_dt="u4", wei_group=128), True),
+    "wei_groups_alone": (problem(24, 64, 2560, 0, wei_dt="u4", wei_group=128, scales_src=False), True),
+    "long_panel_of_bytes": (problem(95, 64, 2560, 128, wei_dt="s8"), False),
+    "short_panel_of_bytes": (problem(24, 64, 2560, 32, wei_dt="s8", zp=None, wei_group=32), True),
+    "not_scaled": (problem(120, 64, 2560, 0, scales_src=False), False),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_chosen(engine: zemm.Engine, name: str) -> None:
+    if "avx512_vnni" not in engine.features or "amx_int8" in engine.features:
+        pytest.skip("the device has no avx512_vnni, or tiles")
+    p, is_chosen = CHOSEN[name]
+    assert make_pd(engine, p).impl_info.endswith(SEGMENTS) == is_chosen

@@ -206,6 +206,8 @@ def forced(row: str) -> str:
 
 
 # In groups, because all algorithms need the same modules, which two workers would build at the same time.
+# The conversion to dst comes after the formula: in the quick tier test_row and test_conversion have it.
+@pytest.mark.quick(cases=lambda dst_dt: dst_dt == "f32")
 @pytest.mark.parametrize(
     "dst_dt",
     [pytest.param(dt, marks=pytest.mark.xdist_group(f"eltwise_{dt}")) for dt in ("f32", "f16", "bf16")],

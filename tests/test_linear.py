@@ -86,6 +86,7 @@ def test_int8_with_experts(engine: zemm.Engine, symmetric: bool) -> None:
     assert np.allclose(layer(X[1], expert=1), expected[1], rtol=0, atol=1e-4)
 
 
+@pytest.mark.quick(cases=lambda bits, activation: (bits == 4) == (activation != "bf16"))
 @pytest.mark.parametrize("sizes", [(3, 0, 4), (0, 0, 1), (40, 5, 2)])
 @pytest.mark.parametrize("activation", ["f32", "bf16", "int8"])
 @pytest.mark.parametrize("bits", [4, 8])

@@ -46,7 +46,7 @@ TYPES = [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4"), ("s8", "u4"), (
 
 @pytest.mark.quick(cases=lambda row, src, wei: row in SMALL_ROWS or BY_NAME[row].family == "avx2")
 @pytest.mark.parametrize(("src", "wei"), TYPES)
-@pytest.mark.parametrize("row", [row for row in BY_NAME if not BY_NAME[row].is_xe])
+@pytest.mark.parametrize("row", BY_NAME)
 def test_rows(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, src: str, wei: str
 ) -> None:

@@ -53,6 +53,7 @@ def test_integers(engine: zemm.Engine, src_dtype: Any, weights_dtype: Any) -> No
     assert zemm.matmul(a, b, engine=engine, dst_dtype=np.float16).dtype == np.float16
 
 
+@pytest.mark.quick(cases=lambda signed, transposed: signed == transposed)
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("signed", [False, True])
 def test_4_bit_weights(engine: zemm.Engine, transposed: bool, signed: bool) -> None:
@@ -74,6 +75,7 @@ F4 = np.dtype(ml_dtypes.float4_e2m1fn)
 E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 
+@pytest.mark.quick(cases=lambda src_dtype, weights_dtype: src_dtype != weights_dtype)
 @pytest.mark.parametrize("src_dtype", F8)
 @pytest.mark.parametrize("weights_dtype", F8)
 def test_8_bit_floats(engine: zemm.Engine, src_dtype: Any, weights_dtype: Any) -> None:
@@ -93,6 +95,7 @@ def test_8_bit_floats(engine: zemm.Engine, src_dtype: Any, weights_dtype: Any) -
     assert np.array_equal(wide(out), wide((wide(a) @ wide(b)).astype(src_dtype)), equal_nan=True)
 
 
+@pytest.mark.quick(cases=lambda src_dtype: src_dtype in (F8[1], BF16))
 @pytest.mark.parametrize("src_dtype", [*F8, BF16, np.float16])
 def test_4_bit_floats(engine: zemm.Engine, src_dtype: Any) -> None:
     """As an array of their own type, and as packed bytes, also transposed."""
@@ -295,6 +298,9 @@ def test_default_engine_is_kept() -> None:
     assert default_engine() is default_engine()
 
 
+@pytest.mark.quick(
+    cases=lambda src_type, zero_type: (src_type is np.int8) == (zero_type in (np.float64, ml_dtypes.bfloat16))
+)
 @pytest.mark.parametrize("zero_type", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("src_type", [np.int8, np.float32])
 def test_float_zero_points(engine: zemm.Engine, src_type: type, zero_type: type) -> None:

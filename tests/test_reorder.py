@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support_layout import Buffer, Layout
+from support_tiers import random_cases
 from zemm import ARG_ATTR_SCALES, ARG_ATTR_ZERO_POINTS, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
 
 RANGES = {"s32": (-(2**31), 2**31 - 1), "s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
@@ -110,11 +110,7 @@ def run(
     return pd.impl_info
 
 
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-@FEW
-@given(st.data())
+@random_cases(quick=20, full=100)
 def test_layouts_and_types(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     src_dt, dst_dt = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(TYPES))
@@ -147,8 +143,7 @@ def spread(values: Array, dims: tuple[int, ...], groups: tuple[int, int] | None)
     return np.broadcast_to(values, dims)
 
 
-@FEW
-@given(st.data())
+@random_cases(quick=20, full=100)
 def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     src_dt, dst_dt = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(TYPES))
@@ -274,6 +269,7 @@ def packed_tag(batch: int, data_type: str, columns: int = 64) -> str:
     return f"{'abcd'[:batch]}{n}{k}".replace(n, n.upper()).replace(k, k.upper()) + f"16{k}{columns}{n}{unit}"
 
 
+@pytest.mark.quick(cases=lambda data_type, batch: batch == (3,) or data_type in ("u8", "u4"))
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)], ids=["2d", "3d", "4d"])
 @pytest.mark.parametrize("plain", ["kn", "nk"])
 @pytest.mark.parametrize("data_type", UNIT)

@@ -7,10 +7,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import NAN_AS
 from support_layout import Buffer, Layout
+from support_tiers import random_cases
 from test_reorder import RANGES, layouts, run, shapes, storage, values_of
 from zemm import ARG_ATTR_SCALES, ARG_ATTR_ZERO_POINTS, ARG_DST, ARG_SRC
 
@@ -140,11 +140,7 @@ def test_to_f64(engine: zemm.Engine, src_dt: str) -> None:
     check(reordered(engine, values, src_dt, "f64"), want, values)
 
 
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-@FEW
-@given(st.data())
+@random_cases(quick=20, full=100)
 def test_layouts(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     other = data.draw(st.sampled_from(TYPES))
@@ -159,7 +155,7 @@ def test_layouts(engine: zemm.Engine, data: st.DataObject) -> None:
     dst.check(want)
 
 
-@pytest.mark.quick(cases=lambda f64_is_src: f64_is_src)
+@pytest.mark.quick(cases=lambda f64_is_src, other: f64_is_src == (TYPES.index(other) % 2 == 0))
 @pytest.mark.parametrize("other", TYPES)
 @pytest.mark.parametrize("f64_is_src", [False, True])
 def test_attributes(engine: zemm.Engine, other: str, f64_is_src: bool) -> None:

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support_layout import Buffer, Layout, pack, unpack
+from support_tiers import random_cases
 from test_quantize_floats import MODES, attr_of, expected
 from test_reorder import FOUR_BIT, converted, layouts, run, shapes, values_of
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_TO
 
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 TYPES = ("f32", "bf16", "f8_e4m3", "f4_e2m1", "s32", "s8", "u4")
 
 
@@ -39,8 +38,7 @@ def check_conversion(engine: zemm.Engine, src: Buffer, dst: Buffer, values: np.n
     dst.check(want)
 
 
-@FEW
-@given(st.data())
+@random_cases(quick=20, full=100)
 def test_many_dims(engine: zemm.Engine, data: st.DataObject) -> None:
     """Most of these tags are no value of zemm_format_tag_t."""
     ndims = data.draw(st.integers(5, 12))
@@ -58,8 +56,7 @@ def test_many_dims(engine: zemm.Engine, data: st.DataObject) -> None:
     check_conversion(engine, src, dst, values_of(tuple(dims), src_dt, seed))
 
 
-@FEW
-@given(st.data())
+@random_cases(quick=20, full=100)
 def test_repeated_elements(engine: zemm.Engine, data: st.DataObject) -> None:
     """src has stride 0 along some dimensions."""
     dims = data.draw(shapes())

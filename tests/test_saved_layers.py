@@ -10,15 +10,16 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 import pytest
 import zemm
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from support_gguf import usual_blocks, write
+from support_tiers import random_cases
 
 K, N, GROUP, E = 64, 6, 16, 2
 BF16 = ml_dtypes.bfloat16
@@ -138,12 +139,15 @@ quantised = st.builds(
 ).map(lambda form: form._replace(zero_points=None) if form.offsets else form)
 
 
-@seed(0)
-@settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(form=st.one_of(quantised, float_weights))
-def test_saved_forms(engine: zemm.Engine, tmp_path_factory: pytest.TempPathFactory, form: Form) -> None:
+@random_cases(quick=8, full=40)
+def test_saved_forms(engine: zemm.Engine, data: st.DataObject) -> None:
     pytest.importorskip("safetensors")
-    folder = tmp_path_factory.mktemp("layer")
+    form = data.draw(st.one_of(quantised, float_weights))
+    with TemporaryDirectory() as folder:
+        check_saved_forms(engine, form, Path(folder))
+
+
+def check_saved_forms(engine: zemm.Engine, form: Form, folder: Path) -> None:
     native, _ = make(form._replace(foreign=False), engine)
     layer, arrays = make(form, engine)
     x = input_of(layer)
@@ -172,16 +176,12 @@ def test_what_a_layer_shows_is_read_only(engine: zemm.Engine, name: str) -> None
         values[...] = 0
 
 
-@seed(0)
-@settings(max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(
-    form=quantised,
-    name=st.sampled_from(("values", "scales", "zero_points", "offsets", "bias")),
-    data=st.data(),
-)
-def test_other_types_in_a_state(engine: zemm.Engine, form: Form, name: str, data: st.DataObject) -> None:
+@random_cases(quick=20, full=80)
+def test_other_types_in_a_state(engine: zemm.Engine, data: st.DataObject) -> None:
     """The same numbers in another type or byte order are the same layer. Numbers that the layer's type
     cannot hold are refused. No bytes are taken for those of another type."""
+    form = data.draw(quantised)
+    name = data.draw(st.sampled_from(("values", "scales", "zero_points", "offsets", "bias")))
     layer, _ = make(form._replace(foreign=False), engine)
     state = layer.state_dict()
     if name not in state:

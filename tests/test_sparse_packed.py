@@ -66,7 +66,9 @@ SHAPES = {
 }
 
 
-@pytest.mark.quick(cases=lambda name, density: density in (0.0, 0.5))
+@pytest.mark.quick(
+    cases=lambda name, density: density == (0.0 if name in ("one element", "one column") else 0.5)
+)
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("name", SHAPES)
 def test_results(engine: zemm.Engine, name: str, density: float) -> None:

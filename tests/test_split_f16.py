@@ -88,6 +88,21 @@ def test_runtime_rows(engine: zemm.Engine, stream: zemm.Stream) -> None:
         check_dst(known, data, call)
 
 
+@pytest.mark.parametrize("m", [1, 17])
+def test_scratchpad(engine: zemm.Engine, stream: zemm.Stream, m: int) -> None:
+    """Both parts of all rows fit into it."""
+    p = replace(f16_by("u4", m, 8200), scratchpad="user")
+    data = make_data(p)
+    call = make_call(engine, p, data)
+    md = call.pd.query_md("scratchpad_md")
+    buffer = np.full(md.size + (1 << 16), 0xA5, np.uint8)
+    call.args[zemm.ARG["SCRATCHPAD"]] = zemm.Memory(md, engine, buffer[: md.size])
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    check_dst(p, data, call)
+    assert (buffer[md.size :] == 0xA5).all()
+
+
 def results(engine: zemm.Engine, stream: zemm.Stream, p: Problem, data: Data) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # NaN that signals
         call = make_call(engine, p, data)

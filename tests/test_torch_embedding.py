@@ -26,7 +26,7 @@ def table_of(module: Any) -> np.ndarray:
         packed = plain if axis == -1 else plain.T
         values = zemm.unpack_int4(packed, 2 * packed.size, signed).astype(np.float32)
         values = values.reshape(dims) if axis == -1 else values.reshape(dims[::-1]).T
-    for name, apply in (("zero_points", np.subtract), ("scales", np.multiply)):
+    for name, apply in (("zero_points", np.subtract), ("scales", np.multiply), ("offsets", np.add)):
         if name in state:
             parameter = np.atleast_2d(state[name])
             values = apply(values, np.repeat(parameter, dims[0] // len(parameter), axis=0))
@@ -44,6 +44,17 @@ def test_rows_of_a_head(kind: str, dtype: Any) -> None:
     assert embedding(IDS[:0]).shape == (0, 3, K)
     assert embedding(IDS[0, 1].int()).shape == (K,)
     assert dict(embedding.state_dict()) == {}
+
+
+def test_rows_of_a_head_with_offsets() -> None:
+    rng = np.random.default_rng(4)
+    scales, offsets = rng.random((2, K // GROUP, N)).astype(np.float16)
+    values = rng.integers(0, 16, (K, N)).astype(np.uint8)
+    head = zemm.torch.QuantLinear(
+        zemm.Linear.from_quantized(zemm.pack_int4(values), scales, offsets=offsets, weights_dtype="u4")
+    )
+    rows = zemm.torch.QuantEmbedding.of(head)(IDS)
+    assert torch.equal(rows, torch.from_numpy(table_of(head)[IDS.numpy()]))
 
 
 @pytest.mark.parametrize("bits", [4, 8])

@@ -3,6 +3,7 @@
 are those of the float model that the checkpoint stands for."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-import zemm.transformers
 from numpy.typing import NDArray
 from support_checkpoints import (
     VOCABULARY,
@@ -25,10 +25,15 @@ from support_checkpoints import (
     torch,
     transformers,
 )
+from support_process import captured
+
+FORMATS = zemm.transformers._formats.FORMATS
 
 IS_VERSION_4 = transformers.__version__.startswith("4.")
 GROUP = 32
 PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
+
+PAGE = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
@@ -404,3 +409,21 @@ def test_configs_for_floats_that_are_refused(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ValueError, match=sentence):
             zemm.transformers.ZemmConfig(**options)  # type: ignore[arg-type]
+
+
+def test_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The snippet of docs/models.md runs, and the page has a row for each format."""
+    (snippet,) = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE)
+    monkeypatch.chdir(tmp_path)
+    exec(snippet, {})
+    assert "QuantLinear(<Linear [.., 64] -> [.., 128]: f32 x u4 in groups of 32" in capsys.readouterr().out
+    for method in FORMATS:
+        assert f"\n| {method} " in PAGE
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+def test_missing_packages(package: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; import zemm.transformers"
+    done = captured([sys.executable, "-c", code], timeout=120)
+    assert f"zemm.transformers needs the package {package} " in done.stderr
+    assert done.stderr.rstrip().endswith(f"pip install {package}")

@@ -151,7 +151,7 @@ def test_which_modules_are_quantised() -> None:
     )
 
     def bits(name: str) -> int | None:
-        scheme = schemes.of(name)
+        scheme = schemes.of({name})
         return scheme.bits if scheme is not None else None
 
     assert bits("model.layers.0.mlp.up_proj") == bits("model.layers.1.mlp.down_proj") == 8

@@ -77,6 +77,16 @@ def test_logits(kind: str, form: str, tmp_path: Path) -> None:
     assert error < (0.1 if form == "W8A8" else 1e-5)
 
 
+def test_names_of_the_files_in_a_config(tmp_path: Path) -> None:
+    """Mixtral's files say block_sparse_moe where the model says mlp."""
+    config, store = compressed(KINDS["int4"][0])
+    config["config_groups"]["group_0"]["targets"] = ["re:.*self_attn.*", "re:.*block_sparse_moe.experts.*"]
+    expected = logits(save(tmp_path, mixture("Mixtral"), config, store))
+    model = load(tmp_path)
+    assert len(experts_of(model)) == 2
+    torch.testing.assert_close(logits(model), expected, rtol=1e-5, atol=1e-4)
+
+
 def mxfp4(w: NDArray[np.float32]) -> tuple[dict[str, Any], NDArray[np.float32]]:
     """Weights [E, K, N] as blocks and scales, and what these stand for."""
     steps = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
@@ -128,6 +138,38 @@ def test_experts_in_float_stay_float(kind: str, tmp_path: Path) -> None:
     assert not experts_of(model)
     assert [m for m in model.modules() if isinstance(m, zemm.torch.QuantLinear)]
     assert (logits(model) - expected).abs().max() < 0.1 * expected.abs().max()
+
+
+def round_weights(model: Any) -> None:
+    """Make the weights those that ZemmConfig(bits=8, group=32) stands for."""
+    for name, parameter in model.named_parameters():
+        if "proj" not in name or "bias" in name:
+            continue
+        is_transposed = isinstance(model, transformers.GptOssForCausalLM) and "experts" in name
+        w = parameter.data if is_transposed else parameter.data.mT
+        values, scales, zero_points = zemm.quantize_weights(w.numpy(), 8, 32, "f16")
+        assert zero_points is not None
+        scales, zero_points = (np.repeat(part.astype(np.float32), 32, -2) for part in (scales, zero_points))
+        w.copy_(torch.from_numpy((values - zero_points) * scales))
+
+
+@pytest.mark.parametrize("kind", ["Mixtral", "Qwen3Moe", "GptOss"])
+def test_float_experts_are_quantised_while_they_load(kind: str, tmp_path: Path) -> None:
+    model = mixture(kind)
+    model.save_pretrained(tmp_path)
+    round_weights(model)
+    expected = logits(model)
+    model = load(tmp_path, quantization_config=zemm.transformers.ZemmConfig(bits=8, group=32))
+    found = experts_of(model)
+    assert [e.up.layer.weights.data_type for e in found] == ["u8"] * (1 if kind == "Qwen3Moe" else 2)
+    assert not [name for name, _ in model.named_parameters() if "experts" in name]
+    torch.testing.assert_close(logits(model), expected, rtol=1e-5, atol=1e-4)
+
+
+def test_float_experts_that_stay(tmp_path: Path) -> None:
+    mixture("Qwen3Moe").save_pretrained(tmp_path)
+    config = zemm.transformers.ZemmConfig(bits=8, group=32, modules_to_not_convert=["experts"])
+    assert not experts_of(load(tmp_path, quantization_config=config))
 
 
 def test_a_tensor_that_an_expert_lacks(tmp_path: Path) -> None:

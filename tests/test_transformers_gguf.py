@@ -9,12 +9,10 @@ import gguf
 import numpy as np
 import pytest
 import zemm
-import zemm.transformers
 from support_checkpoints import torch, transformers
 from support_gguf import usual_blocks
-from transformers.quantizers.auto import AUTO_QUANTIZER_MAPPING
 
-if "gguf" not in AUTO_QUANTIZER_MAPPING:
+if "gguf" not in transformers.quantizers.auto.AUTO_QUANTIZER_MAPPING:
     pytest.skip("Transformers 4 has no quantizer for GGUF", allow_module_level=True)
 
 K, LAYERS, HEADS, KEYS, VOCABULARY = 256, 2, 8, 4, 96

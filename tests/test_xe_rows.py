@@ -104,7 +104,8 @@ def facts_of(name: str) -> set[str]:
     return facts(next(variants_of(row)[name].base for row, other in CASES if other == name))
 
 
-IS_TURN = in_turns(XE_ROWS[::8], NAMES, first_problem, covers=nothing)
+# Small tiles build fastest: one row of each kind of operands.
+IS_TURN = in_turns([*{kind_of(row): row for row in SMALLEST}.values()], NAMES, first_problem, covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN)

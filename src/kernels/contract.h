@@ -77,6 +77,7 @@
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
 //   IS_PARTIAL(p), SRC_SCALE_DT(p), WEI_SCALE_DT(p), WEI_ZP_DT(p), HAS_ROW_GROUPS(p), HAS_K_GROUPS(p)
+//   ADDS_OFFSETS        whether offsets of the weights are added to scaled sums; else they become zero points
 //   CALLED              optional: how functions of tensor.h are declared that need not be inlined
 // and in the header that OWNER_EPILOGUE names
 //   finish_row, store_row    bias, post-ops, scale and zero point of dst; conversion and store

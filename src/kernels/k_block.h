@@ -59,9 +59,6 @@ static inline column_f zero_points_as_f32(column_i zp) {
     return HAS(FLAG_FLOAT_ZP) ? as_column_f(zp) : to_column_f(zp);
 }
 
-// Whether offsets of the weights are added to scaled sums. Float src has them as zero points instead.
-#define ADDS_OFFSETS (HAS_OFFSETS && HAS(FLAG_INTEGER))
-
 // Loads the correction of one row. row: the element offset where the row begins in the tensor.
 static inline int load_correction(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct k_block *block, parameter_index row, int src_zp) {

@@ -97,22 +97,24 @@ static inline void load_float_zero_points(global const struct matmul_problem *p,
     load_column_scales(zp, args->wei_zp, &p->wei_zp, WEI_ZP_DT(p), as_float(args->host_wei_zp), &t->wei_zp_at,
                        along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
     for (int v = 0; v < NV; ++v)
-        t->wei_zp[v] = as_column_i(HAS_OFFSETS ? zp[v] : zp[v] - (column_f)(float)WEI_SHIFT);
+        t->wei_zp[v] = as_column_i(HAS(FLAG_OFFSETS) ? zp[v] : zp[v] - (column_f)(float)WEI_SHIFT);
 }
 
-// Makes zero points of the offsets that were loaded in their place. Beside an integer src they have the
-// weights' scale already, for the nest subtracts them from scaled sums. A float src is multiplied by weights
-// less zero points that are divided by it. A scale near 0 becomes one that does not change such weights.
+// Makes zero points of the offsets that were loaded in their place. Where the nest adds them to scaled sums,
+// they have the weights' scale already, and the other sign. Else they are divided by it, and a scale near 0
+// becomes one that does not change such weights.
 static inline void fold_offsets(__private struct tile *t) {
     for (int v = 0; v < NV; ++v) {
         const column_f offset = as_column_f(t->wei_zp[v]), scale = t->wei_scale[v];
-        if (HAS(FLAG_INTEGER)) {
-            t->wei_zp[v] = as_column_i(-fma(scale, (column_f)(float)WEI_SHIFT, offset));
+        const column_f shift = (column_f)(float)WEI_SHIFT;
+        if (ADDS_OFFSETS) {
+            t->wei_zp[v] = as_column_i(-fma(scale, shift, offset));
             continue;
         }
         const column_f least = fabs(offset) * (column_f)0x1p-32f;
         const column_f divisor = fabs(scale) >= least ? scale : least;
-        t->wei_zp[v] = as_column_i(divisor == (column_f)0.f ? (column_f)0.f : -offset / divisor);
+        const column_f zp = divisor == (column_f)0.f ? (column_f)0.f : -offset / divisor;
+        t->wei_zp[v] = as_column_i(zp - shift);
         t->wei_scale[v] = divisor;
     }
 }
@@ -135,7 +137,7 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
         load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, WEI_SCALE_DT(p),
                            args->host_wei_scale, &t->wei_scale_at,
                            along_k(p, block, p->wei_scale.row_group) * block->steps.wei_scale);
-        if (HAS_OFFSETS)
+        if (HAS(FLAG_OFFSETS))
             fold_offsets(t);
         for (int v = 0; v < NV; ++v)
             t->wei_scale[v] *= SUM_FACTOR;

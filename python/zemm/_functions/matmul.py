@@ -146,10 +146,10 @@ def matmul(
     """
     packed = weights if isinstance(weights, PackedWeights) else None
     if isinstance(weights, QuantizedWeights):
-        if weights_scales is not None or weights_zero_points is not None:
+        if any(given is not None for given in (weights_scales, weights_zero_points, weights_offsets)):
             raise InvalidArgumentsError(
-                "weights_scales or weights_zero_points are given, but quantised weights have their own:"
-                " leave them out"
+                "weights_scales, weights_zero_points or weights_offsets are given, but quantised weights have"
+                " their own: leave them out"
             )
         weights, weights_scales, weights_zero_points = weights
     weights_dtype = own_dtype(weights, weights_dtype)

@@ -12,6 +12,7 @@ from zemm._library import check
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
+from zemm.torch import _torchao
 from zemm.torch._layers import remember
 from zemm.torch._operator import is_dispatched, linear
 from zemm.torch._parts import NAMES, parts_of
@@ -42,7 +43,7 @@ class QuantLinear(torch.nn.Module):
     """
 
     layer: Linear | None  # None: nothing has been loaded yet
-    _own_parts: list[torch.Tensor]  # of the layer, if it computes with their very bytes
+    _own_parts: list[torch.Tensor]
 
     @overload
     def __init__(self, layer: Linear, /) -> None: ...
@@ -88,12 +89,21 @@ class QuantLinear(torch.nn.Module):
     ) -> "QuantLinear":
         """Quantise a torch.nn.Linear. activation: by default the type of its weights. more: other
         arguments of zemm.Linear.from_float(). Of a linear on the device meta an empty module is made, as
-        by QuantLinear(in_features, out_features)."""
+        by QuantLinear(in_features, out_features). Weights that torchao has quantised (Int4Tensor,
+        IntxUnpackedToInt8Tensor) are taken as they are, whatever bits, group and symmetric say; if it
+        quantises the activations, too, activation is "int8" by default."""
         if not isinstance(linear, torch.nn.Linear):
             raise InvalidArgumentsError(f"linear is a {type(linear).__name__}, not a torch.nn.Linear")
         if linear.weight.is_meta:
             n, k = linear.weight.shape
             return cls(k, n, linear.bias is not None, engine=more.get("engine"))
+        if _torchao.is_torchao(linear.weight):
+            more.pop("scale_dtype", None)
+            settings = _torchao.activation_of(linear.weight) if activation is None else {}
+            settings.setdefault("activation", activation or _NAMES.get(linear.weight.dtype, "f32"))
+            bias = linear.bias.detach() if linear.bias is not None else None
+            given = _torchao.arguments_of(linear.weight)
+            return cls(Linear.from_quantized(**given, bias=bias, **{**settings, **more}))
         layer = Linear.from_float(
             linear.weight.detach(),
             linear.bias.detach() if linear.bias is not None else None,

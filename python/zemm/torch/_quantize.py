@@ -10,6 +10,7 @@ import torch
 from zemm._library import check
 from zemm._terminal.bar import steps
 from zemm.errors import InvalidArgumentsError, UnimplementedError
+from zemm.torch import _torchao
 from zemm.torch._embedding import QuantEmbedding
 from zemm.torch._module import QuantLinear
 from zemm.torch._operator import TYPES
@@ -52,6 +53,7 @@ def quantize_(
     progress: show a bar if stderr is a terminal and the model has several layers.
 
     symmetric, more: arguments of zemm.Linear.from_float(). Layers on the device meta become empty modules.
+    Weights that torchao has quantised are taken as they are (QuantLinear.from_linear()).
 
     All layers are made before the first one is replaced, so an error leaves the model as it was.
     ValueError: an argument is wrong, or the model itself is a torch.nn.Linear. Its message names the layer.
@@ -80,7 +82,7 @@ def quantize_(
         if module is not None:
             for parent, key in place.owners:
                 parent._modules[key] = module
-    return QuantizeReport(tuple(_row(place, bits, made) for place in places))
+    return QuantizeReport(tuple(_row(place, made) for place in places))
 
 
 @dataclass
@@ -103,11 +105,11 @@ class _Wanted:
 
 @dataclass
 class _Made:
-    """New modules, the notes about layers, and the arguments that those got, by the module's id."""
+    """New modules, the notes about layers, and their bits and groups, by the module's id."""
 
     modules: dict[int, torch.nn.Module] = field(default_factory=dict)
     notes: dict[int, str] = field(default_factory=dict)
-    groups: dict[int, int] = field(default_factory=dict)
+    given: dict[int, tuple[int, int]] = field(default_factory=dict)
     by_weight: dict[tuple[int, int], QuantLinear] = field(default_factory=dict)
     counted: set[int] = field(default_factory=set)
 
@@ -144,7 +146,9 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
         for name in ("group", "activation_group"):
             if arguments.get(name) is not None:
                 arguments[name] = _divisor(k, arguments[name])
-        if arguments["group"] == 1 != wanted.arguments["group"]:
+        if _torchao.is_torchao(weight := _weight_of(module)):
+            arguments.update(bits=_torchao.bits_of(weight), group=_torchao.group_of(weight))
+        elif arguments["group"] == 1 != wanted.arguments["group"]:
             reason = f"K = {k} has no divisor from 2 to {wanted.arguments['group']}"
     if reason is not None:
         made.notes[key] = reason
@@ -159,7 +163,7 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
     except InvalidArgumentsError as error:
         raise InvalidArgumentsError(f"{place.name}: {error}; no layer was replaced") from None
     made.modules[key] = new.train(module.training)
-    made.groups[key] = arguments["group"] or k
+    made.given[key] = arguments["bits"], arguments["group"] or k
 
 
 def _quantised(module: Source, arguments: dict[str, Any], made: _Made) -> torch.nn.Module:
@@ -211,7 +215,10 @@ def _obstacles(place: _Place, wanted: _Wanted) -> Iterator[str]:
         yield "it has hooks, which would be lost"
     if weight.device.type not in ("cpu", "meta"):
         yield f"its weight is on the device {weight.device}: move the model to the CPU first"
-    if weight.dtype not in TYPES:
+    if _torchao.is_torchao(weight):
+        if (problem := _torchao.problem_of(weight)) is not None:
+            yield problem
+    elif weight.dtype not in TYPES:
         yield f"its weight has type {weight.dtype}, which cannot be quantised"
     if isinstance(module, torch.nn.Embedding) and module.max_norm is not None:
         yield f"its max_norm {module.max_norm} changes its table when it is called"
@@ -231,13 +238,13 @@ def _divisor(k: int, most: int) -> int:
     return next(size for size in range(min(k, most), 0, -1) if k % size == 0)
 
 
-def _row(place: _Place, bits: int, made: _Made) -> QuantizedLayer:
+def _row(place: _Place, made: _Made) -> QuantizedLayer:
     module, key = place.module, id(place.module)
     new = made.modules.get(key)
     before = [t for t in (_weight_of(module), module._parameters.get("bias")) if t is not None]
     before = [t for t in before if not torch.nn.parameter.is_lazy(t)]
     k, n = _sizes(module)
-    nbytes = sum(t.nbytes for t in before if _is_first(t, made))
+    nbytes = sum(_torchao.nbytes_of(t) for t in before if _is_first(t, made))
     note, after = made.notes.get(key, ""), nbytes
     if new is not None:
         table = new.table if isinstance(new, QuantEmbedding) else new
@@ -247,8 +254,8 @@ def _row(place: _Place, bits: int, made: _Made) -> QuantizedLayer:
         else:
             after = layer.weights.nbytes if _is_first(layer.weights, made) else 0
             after += layer.bias.nbytes if layer.bias is not None and _is_first(layer.bias, made) else 0
-    given, group = (None, None) if new is None else (bits, made.groups[key])
-    return QuantizedLayer(place.name, type(module).__name__, k, n, given, group, nbytes, after, note)
+    bits, group = made.given.get(key, (None, None))
+    return QuantizedLayer(place.name, type(module).__name__, k, n, bits, group, nbytes, after, note)
 
 
 def _is_first(shared: Any, made: _Made) -> bool:

@@ -72,7 +72,8 @@ def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) 
     values = _values(named["weights"], layout, layout.of_n[rows][:, None] + layout.of_k)
     for name, apply in _PARAMETERS:
         if name in layout.arrays:
-            parameter = _parameter(named[name], layout.arrays[name], rows)
+            place = "zero_points" if name == "offsets" else name  # they share a part
+            parameter = _parameter(named[place], layout.arrays[name], rows)
             groups = parameter.shape[1]
             grouped = values.view(len(rows), groups, k // groups)
             values = apply(grouped, parameter[..., None]).view(-1, k)

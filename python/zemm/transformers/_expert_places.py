@@ -27,7 +27,7 @@ def place_of(name: str, module: torch.nn.Module) -> ExpertsPlace | None:
             return None
         count, n, k = weight.mT.shape if module.is_transposed else weight.shape
         places.append(Place(f"{name}.{key}", k, n, bool(module.has_bias)))
-    return ExpertsPlace(name, count, *places)
+    return ExpertsPlace(name, count, places[0], places[1], bool(module.is_transposed))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts placeholders where a model has experts that a checkpoint has quantised."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -10,7 +11,16 @@ from zemm.errors import UnimplementedError, ZemmError
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder, Parts, layers_of, parts_of, place_of
 from zemm.transformers._experts import QuantExperts
-from zemm.transformers._formats.format import FLOATS, ExpertsPlace, Format, Place, Quantized, Tensors, Wanted
+from zemm.transformers._formats.format import (
+    FLOATS,
+    ExpertsPlace,
+    Format,
+    Packed,
+    Place,
+    Quantized,
+    Tensors,
+    Wanted,
+)
 from zemm.transformers._joined import joined
 from zemm.transformers._placeholder import Placeholder
 
@@ -33,7 +43,13 @@ class Experts:
     @property
     def renamings(self) -> list[Any]:
         """The conversions of a checkpoint whose experts are all quantised."""
-        return self._without([parts for _, _, parts in self._all if parts is not None])
+        return self._without(
+            [
+                parts
+                for _, place, parts in self._all
+                if parts is not None and self._format.tensors_of_experts(place) is None
+            ]
+        )
 
     @property
     def conversions(self) -> list[Any]:
@@ -49,11 +65,12 @@ class Experts:
         zemm.Linear.from_quantized()."""
         for module, place, parts in self._all:
             wanted = self._format.tensors_of_experts(place)
-            if wanted is not None:
+            if wanted is None:
+                if parts is not None and self._is_quantised(place, parts, checkpoint):
+                    self._put(place, self._of_each(module, place, parts, checkpoint, options))
+                    self._placed.append(parts)
+            elif not self._format.keeps(place.name) and _has_any(checkpoint, place.name, wanted):
                 self._put(place, self._of_one_tensor(module, place, wanted, checkpoint, options))
-            elif parts is not None and self._is_quantised(place, parts, checkpoint):
-                self._put(place, self._of_each(module, place, parts, checkpoint, options))
-                self._placed.append(parts)
 
     def _is_quantised(self, place: ExpertsPlace, parts: Parts, checkpoint: Checkpoint) -> bool:
         found = [self._is_stored(own, checkpoint) for _, _, own in layers_of(place, parts)]
@@ -68,7 +85,7 @@ class Experts:
         if self._format.skips(own.name):
             return False
         keys = set(self._format.tensors(own)) - {"weight"}  # also the name of floats
-        return not checkpoint.is_known() or any(f"{own.name}.{key}" in checkpoint for key in keys)
+        return _has_any(checkpoint, own.name, keys)
 
     def _put(self, place: ExpertsPlace, placeholder: torch.nn.Module) -> None:
         self._model.set_submodule(place.name, placeholder)
@@ -81,14 +98,16 @@ class Experts:
         checkpoint: Checkpoint,
         options: dict[str, Any],
     ) -> Placeholder:
-        biases = [f"{own.name.rpartition('.')[2]}_bias" for own in (place.up, place.down)]
+        up_bias, down_bias = f"{place.up.key}_bias", f"{place.down.key}_bias"
         if place.up.has_bias:
-            sizes = place.up.out_features, place.down.out_features
-            wanted |= {key: Wanted((place.count, n), FLOATS) for key, n in zip(biases, sizes, strict=True)}
+            wanted[up_bias] = Wanted((place.count, place.up.out_features), FLOATS)
+            wanted[down_bias] = Wanted((place.count, place.down.out_features), FLOATS)
 
         def build(tensors: Tensors) -> torch.nn.Module:
-            up, down = self._format.weights_of_experts(place, tensors)
-            return _module(place, module, up, down, [tensors.get(key) for key in biases], options)
+            biases = tensors.get(up_bias), tensors.get(down_bias)
+            with _about(place):
+                layers = self._format.layers_of_experts(place, tensors, biases, **options)
+            return _module(module, *layers)
 
         return _placeholder(place.name, wanted, checkpoint, self._format.reason(place.up), build)
 
@@ -121,7 +140,8 @@ class Experts:
         def build(arrived: list[dict[str, Quantized]]) -> torch.nn.Module:
             up = joined([[own[part] for part in parts.up] for own in arrived], place.name)
             down = joined([[own[parts.down]] for own in arrived], place.name)
-            return _module(place, module, up, down, [None, None], options)
+            with _about(place):
+                return _module(module, up.pack(None, **options), down.pack(None, **options))
 
         return ExpertsPlaceholder(place, parts, placeholder, build)
 
@@ -133,18 +153,21 @@ def _placeholder(
     return Placeholder(name, wanted, dtypes, reason, build)
 
 
-def _module(
-    place: ExpertsPlace,
-    original: torch.nn.Module,
-    up: Quantized,
-    down: Quantized,
-    biases: list[torch.Tensor | None],
-    options: dict[str, Any],
-) -> QuantExperts:
+def _has_any(checkpoint: Checkpoint, name: str, keys: Iterable[str]) -> bool:
+    """Whether a checkpoint has a tensor of a module. True: nothing is known of it."""
+    return not checkpoint.is_known() or any(f"{name}.{key}" in checkpoint for key in keys)
+
+
+@contextmanager
+def _about(place: ExpertsPlace) -> Iterator[None]:
+    """Say in errors which experts they are about."""
     try:
-        packed = [own.pack(bias, **options) for own, bias in zip((up, down), biases, strict=True)]
+        yield
     except ZemmError as error:
         raise type(error)(f"the experts {place.name} cannot be packed: {error}") from None
+
+
+def _module(original: torch.nn.Module, up: Packed, down: Packed) -> QuantExperts:
     for key in list(original._parameters):
         del original._parameters[key]
-    return QuantExperts(packed[0], packed[1], original)
+    return QuantExperts(up, down, original)

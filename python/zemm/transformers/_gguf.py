@@ -6,7 +6,7 @@ for each architecture that undoes what llama.cpp does to weights. Where that fun
 rows of the packed tensor are moved. Other tensors are dequantised, as Transformers does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +18,6 @@ from transformers.modeling_gguf_pytorch_utils import (
     TENSOR_PROCESSORS,
     TensorProcessor,
     get_gguf_hf_weights_map,
-    load_gguf_checkpoint,
 )
 from transformers.quantizers.quantizer_gguf import GgufHfQuantizer
 
@@ -58,31 +57,62 @@ class GgufQuantizer(GgufHfQuantizer):
         return super()._process_model_after_weight_loading(model, **kwargs)
 
 
+class _Top:
+    """A model as one module without others in it."""
+
+    def __init__(self, model: Any) -> None:
+        self.config, self.state_dict = model.config, model.state_dict
+
+    def named_children(self) -> tuple[()]:
+        return ()
+
+
+def _names(model: Any, processor: TensorProcessor) -> dict[str, str]:
+    """The names of the file's tensors in the model. Transformers looks into each module, for files of which
+    the model is a part; that takes seconds, and most files need it not."""
+    names: dict[str, str] = get_gguf_hf_weights_map(_Top(model), processor)
+    if not model.state_dict().keys() <= set(names.values()):
+        names = get_gguf_hf_weights_map(model, processor)
+    return names
+
+
 class _Loader:
     """modules: those of the packed tensors, by their places in the model."""
 
     def __init__(self, path: str, model: Any, activation: Activation) -> None:
-        self._file, self._reader = zemm.gguf.load(path), GGUFReader(path)
+        self._path, self._file = path, zemm.gguf.load(path)
         self._model, self._activation = model, activation
-        self._parsed = {**load_gguf_checkpoint(path), "tensors": {}}
+        self._parsed = {"config": model.config.get_text_config().to_dict(), "tensors": {}}
         architecture = self._file.metadata["general.architecture"]
         self._processor = TENSOR_PROCESSORS.get(architecture, TensorProcessor)(config=self._parsed["config"])
-        self._names = get_gguf_hf_weights_map(model, self._processor)
+        self._names = _names(model, self._processor)
         self._tied = tied_modules(model)
         self.modules: dict[str, torch.nn.Module] = {}
 
     def load(self) -> dict[str, torch.Tensor]:
-        left = [tensor for tensor in self._reader.tensors if not self._pack(tensor.name)]
+        left = [name for name in self._file if not self._pack(name)]
         # The layers have their biases.
         self._names = {
             name: own for name, own in self._names.items() if own.rpartition(".")[0] not in self.modules
         }
-        for tensor in left:
-            name, weights = self._processed(tensor.name, dequantize(tensor.data, tensor.tensor_type))
+        for name, values in self._dequantised(left):
+            name, weights = self._processed(name, values)
             if name in self._names:
                 self._parsed["tensors"][self._names[name]] = torch.from_numpy(np.array(weights))
         tensors: dict[str, torch.Tensor] = self._parsed["tensors"]
         return tensors
+
+    def _dequantised(self, names: list[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+        """[.., N, K], as the package gguf gives them. It also reads types that zemm does not, but takes
+        seconds to open a file."""
+        known = [name for name in names if self._file[name].type in FORMATS]
+        for name in known:
+            values = self._file[name].dequantize()
+            yield name, values.swapaxes(-1, -2) if values.ndim > 1 else values
+        if len(known) < len(names):
+            for tensor in GGUFReader(self._path).tensors:
+                if tensor.name in names and tensor.name not in known:
+                    yield tensor.name, dequantize(tensor.data, tensor.tensor_type)
 
     def _processed(self, name: str, weights: NDArray[Any]) -> tuple[str, NDArray[Any]]:
         result = self._processor.process(

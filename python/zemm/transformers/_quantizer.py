@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from transformers.quantizers.base import HfQuantizer
 
-from zemm.errors import InvalidArgumentsError, ZemmError, missing_package
+from zemm.errors import InvalidArgumentsError, UnimplementedError, ZemmError, missing_package
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts
@@ -86,6 +86,7 @@ class Quantizer(HfQuantizer):
         experts = Experts(model, self._format, weight_conversions)
         rename = _renaming(experts.renamings)
         checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
+        self._format.names_in_files = checkpoint.modules()
         experts.put(checkpoint, activation=self._activation())
         self._place(model, checkpoint)
         return experts.conversions
@@ -93,6 +94,11 @@ class Quantizer(HfQuantizer):
     def update_expected_keys(self, model: Any, expected_keys: list[str], loaded_keys: list[str]) -> list[str]:
         """Transformers 4, before it loads."""
         self._place(model, Checkpoint(dict.fromkeys(loaded_keys), model.base_model_prefix))
+        if not any(isinstance(module, Placeholder) for module in model.modules()):
+            raise UnimplementedError(
+                "no linear layer of the model is quantised: experts in one tensor, as those of gpt-oss, need"
+                " Transformers 5"
+            )
         return list(model.state_dict())
 
     def _place(self, model: Any, checkpoint: Checkpoint) -> None:
@@ -109,12 +115,17 @@ class Quantizer(HfQuantizer):
         is_head = module is model.get_output_embeddings()
         if self._format.skips(name) or (is_head and not self._format.takes_heads):
             return False
-        wanted = self._format.tensors(_place_of(name, module))
-        if checkpoint.is_known():
-            if any(f"{name}.{key}" in checkpoint for key in wanted):
-                return True
-            if f"{name}.weight" in checkpoint:
-                return False
+        weight = f"{name}.weight"
+        try:
+            wanted = self._format.tensors(_place_of(name, module)).keys()
+        except InvalidArgumentsError:
+            if weight in checkpoint:
+                return False  # what the format cannot store is stored in another way
+            raise
+        if any(f"{name}.{key}" in checkpoint for key in wanted - {"weight"}):
+            return True
+        if weight in checkpoint:
+            return "weight" in wanted and (len(wanted) == 1 or checkpoint.has_codes(weight))
         # The checkpoint has nothing of it: heads of tasks need not be there.
         prefix = f"{model.base_model_prefix}." if hasattr(model, model.base_model_prefix) else ""
         return name.startswith(prefix) and not is_head and not self._format.keeps(name)

@@ -56,6 +56,17 @@ zemm_dim_t fewest_rows_as_bf16(const facts &f) {
     return is_packed && wei == zemm_bf16 ? 5 : 7;
 }
 
+// Rows from which on several segments are multiplied in a row. Weights of 8 bits with the signedness of src
+// become a panel, which then has 64 KB and takes longer to make than few rows gain, unless segments are
+// short.
+zemm_dim_t fewest_rows_in_segments(const facts &f) {
+    constexpr zemm_dim_t fewest = 24, fewest_with_panel = 96, short_segment = 32;
+    const problem &p = f.run();
+    const bool makes_panel =
+        is_int8(p.wei.data_type) && is_signed(p.src.data_type) == is_signed(p.wei.data_type);
+    return makes_panel && f.segment > short_segment ? fewest_with_panel : fewest;
+}
+
 } // namespace
 
 // Those that do not fill tiles of AMX, many rows for a kernel that is for few or the other way round, and
@@ -82,11 +93,9 @@ bool suits(const facts &f, const ze::device &dev, std::string &why) {
                    (long long)most_widened, (long long)rows);
         return false;
     }
-    // A panel of several segments does not stay in the L1 cache, which few rows do not make up for.
-    constexpr zemm_dim_t fewest_in_segments = 24;
     if (row.traits().keeps_segments &&
-        (rows < fewest_in_segments || (f.wei_reading != reading::packed && !f.packing))) {
-        why = text("it is for packed weights and %lld rows or more", (long long)fewest_in_segments);
+        (rows < fewest_rows_in_segments(f) || (f.wei_reading != reading::packed && !f.packing))) {
+        why = text("it is for packed weights and %lld rows or more", (long long)fewest_rows_in_segments(f));
         return false;
     }
     if (row.family == isa_family::avx512_bf16 && rows < fewest_rows_as_bf16(f)) {

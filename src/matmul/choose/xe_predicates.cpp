@@ -31,10 +31,6 @@ bool parameters_are_small(const facts &f, std::string &why) {
 bool takes_steps(const facts &f, std::string &why) {
     constexpr zemm_dim_t limit = 1 << 30; // 2-D block loads and loops over K count in 32 bits
     const problem &p = f.run();
-    if (p.has_offsets()) {
-        why = "it adds no offsets of weights";
-        return false;
-    }
     if (p.grouped == grouping::k) {
         why = "groups of K may begin at any element, it begins at multiples of its steps";
         return false;

@@ -140,7 +140,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         wei = packed;
     }
     if (c.widening) {
-        const operand wide = in_scratchpad(result.scratchpad.take(md_size(p.src)));
+        const operand wide = in_scratchpad(result.scratchpad.take(widened_size(f)));
         changes.push_back(widen_launch(asked.src, p.src, src, wide));
         src = wide;
     }

@@ -9,6 +9,13 @@ namespace zemm::matmul {
 
 static_assert(sizeof(kernels::widen_problem) == 8 * (5 + 2 * (MATMUL_MAX_BATCH_NDIMS + 1)) + 8);
 
+size_t widened_size(const facts &f) {
+    const memory_desc &wide = f.run().src;
+    // A row has two parts, of which the descriptor knows the first one.
+    const zemm_dim_t row = f.splits_src ? wide.strides[wide.ndims - 2] : 0;
+    return md_size(wide) + size_t(row / 2 * data_type_bits(wide.data_type) / 8);
+}
+
 launch widen_launch(const memory_desc &src, const memory_desc &wide, const operand &from, const operand &to) {
     // Elements that make a work-item worth its launch.
     const zemm_dim_t piece = src.data_type == wide.data_type ? 8192 : 1024;

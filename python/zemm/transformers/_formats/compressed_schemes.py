@@ -71,14 +71,14 @@ class Schemes:
             for target in _names(group.get("targets"), f"targets of the group {name}"):
                 self._targets.setdefault(target, scheme)
 
-    def of(self, name: str, class_name: str = "Linear") -> Scheme | None:
-        """The scheme of a module; None: it is not quantised."""
-        if any(_matches(name, ignored, class_name) for ignored in self._ignored):
+    def of(self, names: set[str], class_name: str = "Linear") -> Scheme | None:
+        """The scheme of a module; None: it is not quantised. names: in the model and in the files."""
+        if any(_matches(names, ignored, class_name) for ignored in self._ignored):
             return None
         # As in compressed-tensors: a name comes before a pattern, a pattern before a class.
         ordered = sorted(self._targets, key=lambda target: (target == class_name, "re:" in target, target))
         for target in ordered:
-            if _matches(name, target, class_name):
+            if _matches(names, target, class_name):
                 return self._targets[target]
         return None
 
@@ -172,7 +172,7 @@ def _names(found: Any, what: str) -> list[str]:
     return list(found)
 
 
-def _matches(name: str, target: str, class_name: str) -> bool:
+def _matches(names: set[str], target: str, class_name: str) -> bool:
     if target.startswith("re:"):
-        return re.match(target.removeprefix("re:"), name) is not None
-    return target in (name, class_name)
+        return any(re.match(target.removeprefix("re:"), name) for name in names)
+    return target in names or target == class_name

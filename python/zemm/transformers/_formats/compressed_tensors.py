@@ -41,10 +41,10 @@ class CompressedTensors(Format):
         self._schemes = Schemes(config)
 
     def skips(self, name: str) -> bool:
-        return self._schemes.of(name) is None
+        return self._schemes.of(self.names_of(name)) is None
 
     def _scheme(self, place: Place) -> Scheme:
-        scheme = self._schemes.of(place.name)
+        scheme = self._schemes.of(self.names_of(place.name))
         assert scheme is not None
         return scheme
 

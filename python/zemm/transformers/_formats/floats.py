@@ -6,10 +6,17 @@ from typing import Any
 
 import torch
 
-from zemm._arrays.host_tensors import as_array
 from zemm.linear import Linear
-from zemm.quantization import quantize_weights
-from zemm.transformers._formats.format import FLOATS, Format, Packed, Place, Quantized, Tensors, Wanted
+from zemm.transformers._formats.format import (
+    FLOATS,
+    Biases,
+    ExpertsPlace,
+    Format,
+    Packed,
+    Place,
+    Tensors,
+    Wanted,
+)
 
 
 class Floats(Format):
@@ -28,24 +35,34 @@ class Floats(Format):
     def skips(self, name: str) -> bool:
         return self.keeps(name)
 
-    def weights(self, place: Place, tensors: Tensors) -> Quantized:
-        w = as_array(tensors["weight"], "weight").swapaxes(-1, -2)
-        group = _divisor(place.in_features, self.config["group"])
-        symmetric = self.config["symmetric"]
-        quantized = quantize_weights(
-            w, self.config["bits"], group, self.config["scale_dtype"], symmetric=symmetric
-        )
-        return Quantized(*quantized, transposed=False)
-
     def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
+        return self._pack(tensors["weight"], bias, transposed=True, **options)
+
+    def tensors_of_experts(self, place: ExpertsPlace) -> dict[str, Wanted]:
+        found = {}
+        for own in (place.up, place.down):
+            shape = own.out_features, own.in_features
+            found[own.key] = Wanted((place.count, *shape[:: -1 if place.is_transposed else 1]), FLOATS)
+        return found
+
+    def layers_of_experts(
+        self, place: ExpertsPlace, tensors: Tensors, biases: Biases, **options: Any
+    ) -> tuple[Packed, Packed]:
+        options["transposed"] = not place.is_transposed
+        up = self._pack(tensors[place.up.key], biases[0], **options)
+        return up, self._pack(tensors[place.down.key], biases[1], **options)
+
+    def _pack(
+        self, weight: torch.Tensor, bias: torch.Tensor | None, transposed: bool, **options: Any
+    ) -> Packed:
         layer = Linear.from_float(
-            tensors["weight"],
+            weight,
             bias,
             bits=self.config["bits"],
-            group=_divisor(place.in_features, self.config["group"]),
+            group=_divisor(weight.shape[-1 if transposed else -2], self.config["group"]),
             symmetric=self.config["symmetric"],
             scale_dtype=self.config["scale_dtype"],
-            transposed=True,
+            transposed=transposed,
             **options,
         )
         return Packed(layer)

@@ -17,6 +17,7 @@ from zemm.linear import Linear
 from zemm.words import DataType
 
 Tensors = dict[str, torch.Tensor]
+Biases = tuple[torch.Tensor | None, torch.Tensor | None]
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
@@ -28,6 +29,11 @@ class Place:
     in_features: int
     out_features: int
     has_bias: bool
+
+    @property
+    def key(self) -> str:
+        """The last part of the name."""
+        return self.name.rpartition(".")[2]
 
 
 @dataclass(frozen=True)
@@ -52,12 +58,14 @@ class Wanted:
 @dataclass(frozen=True)
 class ExpertsPlace:
     """Experts of a model that are one module: its name, their number, and the layers of each, the first with
-    its gate. The names of these layers are those of their weights in the model."""
+    its gate. The names of these layers are those of their weights in the model: [E, N, K] or, with
+    is_transposed, [E, K, N]."""
 
     name: str
     count: int
     up: Place
     down: Place
+    is_transposed: bool
 
 
 @dataclass(frozen=True)
@@ -105,12 +113,22 @@ class Format(ABC):
     def __init__(self, config: Mapping[str, Any]) -> None:
         """ValueError: the config has settings that zemm does not read."""
         self.config = config
+        # The names that modules have in the files, where these are known: the config has them.
+        self.names_in_files: Mapping[str, str] = {}
         self._kept = list(config.get("modules_to_not_convert") or [])
+
+    def names_of(self, name: str) -> set[str]:
+        """The names of a module, in the model and in the files."""
+        return {name, self.names_in_files.get(name, name)}
 
     def keeps(self, name: str) -> bool:
         """Whether modules_to_not_convert has the name, its beginning up to a dot, or its end. Checkpoints
         show by their tensors what is quantised; this is for layers of which they have none."""
-        return any(re.match(rf"(?:{key})(?:\.|$)", name) or name.endswith(key) for key in self._kept)
+        return any(
+            re.match(rf"(?:{key})(?:\.|$)", own) or own.endswith(key)
+            for key in self._kept
+            for own in self.names_of(name)
+        )
 
     def skips(self, name: str) -> bool:
         """Whether the config says that this layer is not quantised, whatever the checkpoint has."""
@@ -121,9 +139,10 @@ class Format(ABC):
         """The tensors of a layer by their names in it, without its bias. ValueError: the layer's sizes do
         not fit the config."""
 
-    @abstractmethod
     def weights(self, place: Place, tensors: Tensors) -> Quantized:
-        """The weights of checked tensors. ValueError: their values make no sense."""
+        """The weights of checked tensors. ValueError: their values make no sense. A format has this, or
+        layer() of its own."""
+        raise NotImplementedError
 
     def layer(self, place: Place, tensors: Tensors, bias: torch.Tensor | None, **options: Any) -> Packed:
         """Pack checked tensors. options: of zemm.Linear.from_quantized()."""
@@ -134,8 +153,10 @@ class Format(ABC):
         layer of each expert is stored as a linear layer."""
         return None
 
-    def weights_of_experts(self, place: ExpertsPlace, tensors: Tensors) -> tuple[Quantized, Quantized]:
-        """The weights [E, ..] of the first layers and of the last ones, of checked tensors."""
+    def layers_of_experts(
+        self, place: ExpertsPlace, tensors: Tensors, biases: Biases, **options: Any
+    ) -> tuple[Packed, Packed]:
+        """Pack checked tensors of all experts: the first layers, and the last ones."""
         raise NotImplementedError
 
     @abstractmethod

@@ -5,10 +5,21 @@
 `*_scales`, [E, N, K / 32], the exponents of their common scales (e8m0).
 """
 
+from typing import Any
+
 import torch
 
 from zemm.errors import InvalidArgumentsError
-from zemm.transformers._formats.format import ExpertsPlace, Format, Place, Quantized, Tensors, Wanted
+from zemm.transformers._formats.format import (
+    Biases,
+    ExpertsPlace,
+    Format,
+    Packed,
+    Place,
+    Quantized,
+    Tensors,
+    Wanted,
+)
 
 _GROUP = 32
 
@@ -20,32 +31,28 @@ class Mxfp4(Format):
     def tensors(self, place: Place) -> dict[str, Wanted]:
         return {}
 
-    def weights(self, place: Place, tensors: Tensors) -> Quantized:
-        raise NotImplementedError
-
     def reason(self, place: Place) -> str:
         return "MXFP4"
 
     def tensors_of_experts(self, place: ExpertsPlace) -> dict[str, Wanted]:
         found = {}
-        for layer in (place.up, place.down):
-            key, n, k = layer.name.rpartition(".")[2], layer.out_features, layer.in_features
-            if k % _GROUP:
+        for own in (place.up, place.down):
+            if own.in_features % _GROUP:
                 raise InvalidArgumentsError(
-                    f"{layer.name} has {k} inputs, not a multiple of {_GROUP} as MXFP4 needs"
+                    f"{own.name} has {own.in_features} inputs, not a multiple of {_GROUP} as MXFP4 needs"
                 )
-            shape = place.count, n, k // _GROUP
-            found[f"{key}_blocks"] = Wanted((*shape, _GROUP // 2), (torch.uint8,))
-            found[f"{key}_scales"] = Wanted(shape, (torch.uint8,))
+            shape = place.count, own.out_features, own.in_features // _GROUP
+            found[f"{own.key}_blocks"] = Wanted((*shape, _GROUP // 2), (torch.uint8,))
+            found[f"{own.key}_scales"] = Wanted(shape, (torch.uint8,))
         return found
 
-    def weights_of_experts(self, place: ExpertsPlace, tensors: Tensors) -> tuple[Quantized, Quantized]:
-        up, down = (
-            Quantized(
-                tensors[f"{key}_blocks"].flatten(-2),
-                tensors[f"{key}_scales"].view(torch.float8_e8m0fnu),
-                weights_dtype="f4_e2m1",
-            )
-            for key in (layer.name.rpartition(".")[2] for layer in (place.up, place.down))
-        )
-        return up, down
+    def layers_of_experts(
+        self, place: ExpertsPlace, tensors: Tensors, biases: Biases, **options: Any
+    ) -> tuple[Packed, Packed]:
+        up = _weights(place.up.key, tensors).pack(biases[0], **options)
+        return up, _weights(place.down.key, tensors).pack(biases[1], **options)
+
+
+def _weights(key: str, tensors: Tensors) -> Quantized:
+    scales = tensors[f"{key}_scales"].view(torch.float8_e8m0fnu)
+    return Quantized(tensors[f"{key}_blocks"].flatten(-2), scales, weights_dtype="f4_e2m1")

@@ -30,7 +30,8 @@ class GroupedFormat(Format):
 
     def _override(self, name: str) -> Mapping[str, Any] | None:
         for pattern, override in self._dynamic.items():
-            if re.match(pattern.removeprefix("+:").removeprefix("-:"), name):
+            regex = pattern.removeprefix("+:").removeprefix("-:")
+            if any(re.match(regex, own) for own in self.names_of(name)):
                 return None if pattern.startswith("-:") else override
         return {}
 

@@ -9,7 +9,7 @@
 #define SCALES_ROWS HAS(FLAG_SRC_SCALE)
 #define SCALES_COLUMNS HAS(FLAG_WEI_SCALE)
 #define HAS_EQUAL_GROUPS(p, group) HAS(FLAG_EQUAL_GROUPS)
-#define HAS_OFFSETS false // no row takes them
+#define ADDS_OFFSETS false
 #define HAS_ROW_GROUPS(p) HAS(FLAG_ROW_GROUPS)
 #define HAS_K_GROUPS(p) false
 #define MAY_CUT_SEGMENTS HAS(FLAG_WIDE_SUMS)

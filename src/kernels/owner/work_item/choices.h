@@ -23,7 +23,9 @@
 // Whether groups of so many elements of K are the segments.
 #define HAS_EQUAL_GROUPS(p, group) (HAS(FLAG_EQUAL_GROUPS) || (group) == (p)->segment)
 
-#define HAS_OFFSETS HAS(FLAG_OFFSETS)
+// Whether offsets of the weights are added to scaled sums, beside an integer src. Else they become zero
+// points.
+#define ADDS_OFFSETS (HAS(FLAG_OFFSETS) && HAS(FLAG_INTEGER))
 
 #define HAS_ROW_GROUPS(p) ((p)->grouping == ROW_GROUPS)
 #define HAS_K_GROUPS(p) ((p)->grouping == K_GROUPS)

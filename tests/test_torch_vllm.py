@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.vllm: the plugin registers kernels, which multiply what vLLM loads in its layouts, by a stand-in of
+vLLM's interface. ZEMM_VLLM_SOURCE names a folder vllm/model_executor/kernels/linear to compare that with.
+"""
+
+import ast
+import importlib.util
+import inspect
+import logging
+import os
+from dataclasses import fields, is_dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import support_vllm as interface
+import zemm
+from support_torch import torch
+from zemm.vllm import register
+
+K, N, GROUP = 64, 24, 32
+
+
+def registered(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    """The classes of kernels that the plugin puts first, for weights of few bits and of int8."""
+    linear = interface.install(monkeypatch)
+    register()
+    register()  # vLLM may load a plugin twice
+    found = []
+    for table in (linear._POSSIBLE_KERNELS, linear._POSSIBLE_INT8_KERNELS):
+        first, *others = table[interface.PlatformEnum.CPU]
+        assert len(others) == 1
+        found.append(first)
+    return tuple(found)  # type: ignore[return-value]
+
+
+def parameter(tensor: Any, **dims: int) -> Any:
+    made = torch.nn.Parameter(tensor, requires_grad=False)
+    made.__dict__.update(dims)
+    return made
+
+
+def words(codes: np.ndarray, bits: int) -> Any:
+    """Codes packed into int32 along the last dimension, low bits first."""
+    parts = codes.reshape(*codes.shape[:-1], -1, 32 // bits).astype(np.uint32)
+    shifts = np.arange(0, 32, bits, dtype=np.uint32)
+    return torch.from_numpy((parts << shifts).sum(-1, dtype=np.uint32).view(np.int32))
+
+
+def config(**changes: Any) -> Any:
+    types = importlib.import_module("vllm.scalar_type").scalar_types
+    weight_type = getattr(types, changes.pop("weight", "uint4b8"))
+    made = {
+        "partition_weight_shape": (K, N),
+        "act_type": torch.float32,
+        "group_size": GROUP,
+        "zero_points": False,
+    }
+    return interface.MPLinearLayerConfig(
+        full_weight_shape=(K, N), weight_type=weight_type, **(made | changes)
+    )
+
+
+CASES = [
+    (weight, layout, group)
+    for weight in ("uint4", "uint4b8", "uint8b128")
+    for layout in ("compressed-tensors", "gptq")
+    for group in (GROUP, -1)
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(("weight", "layout", "group"), CASES)
+def test_weights_of_few_bits(
+    monkeypatch: pytest.MonkeyPatch, weight: str, layout: str, group: int, dtype: Any
+) -> None:
+    kind, _ = registered(monkeypatch)
+    rng, bits = np.random.default_rng(1), 8 if "8b" in weight else 4
+    groups, bias_of_codes = (
+        K // group if group > 0 else 1,
+        {"uint4": 0, "uint4b8": 8, "uint8b128": 128}[weight],
+    )
+    codes = rng.integers(0, 2**bits, (N, K))
+    scales = torch.from_numpy(2.0 ** rng.integers(-6, -3, (N, groups))).to(dtype)
+    points = (
+        rng.integers(0, 2**bits, (N, groups)) if weight == "uint4" else np.full((N, groups), bias_of_codes)
+    )
+    layer = torch.nn.Module()
+    if layout == "gptq":  # [K / 8, N], [G, N], [G, N / 8]
+        layer.w = parameter(words(codes, bits).T.contiguous(), input_dim=0, output_dim=1, packed_dim=0)
+        layer.s = parameter(scales.T.contiguous(), input_dim=0, output_dim=1)
+        layer.zp = parameter(words(points.T, bits), output_dim=1, packed_dim=1)
+    else:  # [N, K / 8], [N, G], [N / 8, G]
+        layer.w = parameter(words(codes, bits), input_dim=1, output_dim=0, packed_dim=1)
+        layer.s = parameter(scales, input_dim=1, output_dim=0)
+        layer.zp = parameter(words(points.T, bits).T.contiguous(), output_dim=0, packed_dim=0)
+    c = config(weight=weight, act_type=dtype, group_size=group, zero_points=weight == "uint4")
+    assert kind.can_implement(c) == (True, None)
+    kernel = kind(c, "w", "s", "zp")
+    kernel.process_weights_after_loading(layer)
+    assert layer.w is None
+    assert layer.s is None
+    spread = [np.repeat(a, K // groups, 1) for a in (scales.double().numpy(), points)]
+    real = torch.from_numpy(spread[0] * (codes - spread[1]))
+    x = torch.from_numpy(rng.integers(-8, 9, (2, 3, K))).to(dtype)
+    bias = torch.ones(N, dtype=dtype)
+    got = kernel.apply_weights(layer, x, bias)
+    assert got.dtype == dtype
+    tolerance = 1e-5 if dtype == torch.float32 else 1e-2
+    torch.testing.assert_close(got.double(), x.double() @ real.T + 1, rtol=tolerance, atol=tolerance * 8)
+
+
+def test_quantised_activations(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, _ = registered(monkeypatch)
+    monkeypatch.setenv("VLLM_CPU_INT4_W4A8", "1")
+    layer = torch.nn.Module()
+    layer.w = parameter(words(np.full((N, K), 9), 4), input_dim=1, output_dim=0, packed_dim=1)
+    layer.s = parameter(torch.ones(N, K // GROUP), input_dim=1, output_dim=0)
+    kernel = kind(config(), "w", "s")
+    kernel.process_weights_after_loading(layer)
+    assert layer.zemm.layer.activation == "int8"
+    assert layer.zemm.layer.activation_group == GROUP
+    x = torch.randn(5, K)
+    got = kernel.apply_weights(layer, x)
+    torch.testing.assert_close(got, x.sum(1, keepdim=True).expand(5, N), rtol=0, atol=0.2)
+
+
+@pytest.mark.parametrize("scales", ["one", "channels", "fused"])
+def test_int8(monkeypatch: pytest.MonkeyPatch, scales: str) -> None:
+    """The numbers of a scale for each row: the largest element becomes 127."""
+    _, kind = registered(monkeypatch)
+    rng = np.random.default_rng(2)
+    layer = torch.nn.Module()
+    layer.logical_widths = [8, 16]
+    layer.weight = parameter(torch.from_numpy(rng.integers(-127, 128, (N, K)).astype(np.int8)))
+    made = {"one": [0.5], "channels": list(rng.uniform(0.1, 1, N)), "fused": [0.25, 0.5]}[scales]
+    layer.weight_scale = parameter(
+        torch.tensor(made)[:, None] if scales == "channels" else torch.tensor(made)
+    )
+    widths = {"one": N, "channels": 1, "fused": torch.tensor([8, 16])}[scales]
+    real = layer.weight.double() * torch.tensor(made).double().repeat_interleave(widths)[:, None]
+    names = ["weight", "weight_scale", "input_scale", "input_zero_point", "azp_adj"]
+    c = interface.Int8ScaledMMLinearLayerConfig(False, scales == "channels", True)
+    kernel = kind(c, names)
+    kernel.process_weights_after_loading(layer)
+    assert layer.weight is None
+    x = torch.randn(5, K)
+    step = x.double().abs().amax(1, keepdim=True) / 127
+    want = (torch.round(x.double() / step) * step) @ real.T
+    torch.testing.assert_close(kernel.apply_weights(layer, x).double(), want, rtol=1e-4, atol=1e-2)
+
+
+def test_what_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, int8 = registered(monkeypatch)
+    for changes, words_of_reason in [
+        ({"weight": "float4_e2m1f"}, "takes weights of"),
+        ({"act_type": torch.float64}, "takes activations of"),
+        ({"weight": "uint8b128", "zero_points": True}, "takes zero points of"),
+        ({"group_size": 48}, "the group size 48 must divide the input size 64"),
+        ({"partition_weight_shape": (60, N), "group_size": -1}, "8 and the group size -1"),
+    ]:
+        implements, reason = kind.can_implement(config(**changes))
+        assert not implements
+        assert words_of_reason in reason
+    for static, symmetric in ((True, True), (False, False)):
+        c = interface.Int8ScaledMMLinearLayerConfig(static, True, symmetric)
+        assert not int8.can_implement(c)[0]
+
+
+def test_vllm_is_left_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """On another platform, without a device, and with another interface."""
+
+    def check(linear: Any, line: str) -> None:
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "zemm"):
+            register()
+        assert line in caplog.text
+        assert len(caplog.records) == bool(line)
+        assert all(len(kernels) == 1 for kernels in linear._POSSIBLE_KERNELS.values())
+
+    check(interface.install(monkeypatch, interface.PlatformEnum.CUDA), "")
+    linear = interface.install(monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "zemm.vllm.Engine", lambda kind: (_ for _ in ()).throw(zemm.NoDeviceError("no CPU device"))
+        )
+        check(linear, "zemm registers no kernels with vLLM: no CPU device")
+    linear = interface.install(monkeypatch)
+    monkeypatch.setattr(linear, "MPLinearLayerConfig", interface.Int8ScaledMMLinearLayerConfig)
+    check(linear, "Int8ScaledMMLinearLayerConfig has no act_type")
+    linear = interface.install(monkeypatch)
+    monkeypatch.delattr(linear, "MPLinearKernel")
+    check(linear, "whose interface is not that of 0.32 and 0.33")
+
+
+def test_entry_point() -> None:
+    (plugin,) = entry_points(group="vllm.general_plugins", name="zemm")
+    assert plugin.load() is register
+
+
+def folder_of_vllm() -> Path | None:
+    if source := os.environ.get("ZEMM_VLLM_SOURCE"):
+        return Path(source)
+    spec = importlib.util.find_spec("vllm")
+    return Path(spec.origin).parent / "model_executor/kernels/linear" if spec and spec.origin else None
+
+
+@pytest.mark.skipif(folder_of_vllm() is None, reason="ZEMM_VLLM_SOURCE names no folder of vLLM")
+@pytest.mark.parametrize("file", interface.FILES)
+def test_the_interface_is_that_of_vllm(file: str) -> None:
+    folder = folder_of_vllm()
+    assert folder
+    tree = ast.parse((folder / file).read_text())
+    found = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    for kind in interface.FILES[file]:
+        node = found[kind.__name__]
+        methods = {m.name: m for m in node.body if isinstance(m, ast.FunctionDef)}
+        own = {name: f for name, f in vars(kind).items() if inspect.isroutine(getattr(kind, name))}
+        for name in own:
+            if is_dataclass(kind) or (name.startswith("__") and name != "__init__"):
+                continue
+            arguments = [argument.arg for argument in methods[name].args.args]
+            function = getattr(own[name], "__func__", own[name])
+            assert arguments == list(inspect.signature(function).parameters), name
+        abstract = {n for n, m in methods.items() if "abstractmethod" in map(ast.unparse, m.decorator_list)}
+        assert abstract == set(getattr(kind, "__abstractmethods__", ())) & set(own)
+        if is_dataclass(kind):
+            members = {m.target.id for m in node.body if isinstance(m, ast.AnnAssign)}  # type: ignore[union-attr]
+            assert {field.name for field in fields(kind)} <= members
+    text = (folder / "__init__.py").read_text()
+    assert all(
+        f"\n{table}: dict[PlatformEnum" in text for table in ("_POSSIBLE_KERNELS", "_POSSIBLE_INT8_KERNELS")
+    )
