@@ -104,9 +104,8 @@ class Quantizer(HfQuantizer):
         is_head = module is model.get_output_embeddings()
         if self._format.skips(name) or (is_head and not self._format.takes_heads):
             return False
-        wanted = self._format.tensors(_place_of(name, module))
         if checkpoint.is_known():
-            if any(f"{name}.{key}" in checkpoint for key in wanted):
+            if self._format.is_stored(_place_of(name, module), checkpoint):
                 return True
             if f"{name}.weight" in checkpoint:
                 return False

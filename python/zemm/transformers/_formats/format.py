@@ -4,7 +4,7 @@ zemm.Linear. Each format is a module of this folder."""
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +73,10 @@ class Format(ABC):
     def skips(self, name: str) -> bool:
         """Whether the config says that this layer is not quantised, whatever the checkpoint has."""
         return False
+
+    def is_stored(self, place: Place, names: Container[str]) -> bool:
+        """Whether a checkpoint with tensors of these names has the layer in this format."""
+        return any(f"{place.name}.{key}" in names for key in self.tensors(place))
 
     @abstractmethod
     def tensors(self, place: Place) -> dict[str, Wanted]:

@@ -2,7 +2,7 @@
 """Formats of integers in groups, whose config may give some layers other bits or another group."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, ClassVar
 
 from zemm.transformers._formats.format import Format, Place, group_setting, setting
@@ -33,6 +33,10 @@ class GroupedFormat(Format):
             if re.match(pattern.removeprefix("+:").removeprefix("-:"), name):
                 return None if pattern.startswith("-:") else override
         return {}
+
+    def is_stored(self, place: Place, names: Container[str]) -> bool:
+        """Layers of floats may have sizes that the format cannot store."""
+        return any(f"{place.name}.{key}" in names for key in ("qweight", "qzeros", "scales"))
 
     def reason(self, place: Place) -> str:
         bits, group = self.settings_of(place.name)
