@@ -100,7 +100,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
     ),
     "Linear.from_quantized": lambda o: (
         zemm.Linear.from_quantized,
-        {"values": U8, "engine": o.engine, **WEIGHTS, **LAYER},
+        {"offsets": None, "values": U8, "engine": o.engine, **WEIGHTS, **LAYER},
     ),
     "Linear.from_state_dict": lambda o: (
         zemm.Linear.from_state_dict,
