@@ -87,6 +87,22 @@ def edit(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
 
 
+def split(folder: Path) -> None:
+    """Two files of a checkpoint in place of one. Tensors of a layer may be in both."""
+    from safetensors.torch import load_file
+
+    tensors = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    files: dict[str, str] = {}
+    for i in range(2):
+        name = f"model-0000{i + 1}-of-00002.safetensors"
+        part = {key: tensors[key] for key in sorted(tensors)[i::2]}
+        save_file(part, folder / name, {"format": "pt"})
+        files |= dict.fromkeys(part, name)
+    about = {"metadata": {}, "weight_map": files}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(about))
+
+
 def quantised(
     w: NDArray[np.float32], bits: int, groups: NDArray[np.int64], symmetric: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.float16], NDArray[np.int64]]:

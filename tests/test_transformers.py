@@ -22,6 +22,7 @@ from support_checkpoints import (
     llama,
     quantised,
     save,
+    split,
     torch,
     transformers,
 )
@@ -202,6 +203,46 @@ def test_logits(kind: str, tmp_path: Path) -> None:
     assert {name.removesuffix(".linear") for name in layers_of(model)} == stored
     assert not [name for name, _ in model.named_parameters() if name.removesuffix(".weight") in stored]
     torch.testing.assert_close(logits(model), expected, rtol=1e-4, atol=1e-4)
+
+
+FAMILIES: dict[str, dict[str, Any]] = {
+    "Mistral": {},
+    "Qwen2": {"tie_word_embeddings": True},  # with biases
+    "Qwen3": {"head_dim": 16},
+    "Gemma2": {"head_dim": 16},
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families(family: str, tmp_path: Path) -> None:
+    """Their vocabulary has a size that GPTQ could not store."""
+    make, settings = getattr(transformers, f"{family}Config"), FAMILIES[family]
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "vocab_size": 131}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.2}
+    torch.manual_seed(1)
+    model = getattr(transformers, f"{family}ForCausalLM")(make(**sizes, **heads, **settings)).eval()
+    reference = save(tmp_path, model, *gptq(act_order=True))
+    model = load(tmp_path)
+    assert len(layers_of(model)) == 14
+    torch.testing.assert_close(logits(model), logits(reference), rtol=1e-4, atol=1e-4)
+    arguments = {"max_new_tokens": 8, "do_sample": False, "pad_token_id": 0}
+    assert torch.equal(model.generate(PROMPTS[:1], **arguments), reference.generate(PROMPTS[:1], **arguments))
+
+
+def test_parts_of_a_checkpoint(tmp_path: Path) -> None:
+    """The model without its head, and with another one, which begins anew; tensors that the caller has read;
+    several files."""
+    reference = save(tmp_path, llama(), *gptq())
+    with torch.no_grad():
+        expected = reference.model(PROMPTS).last_hidden_state
+    base = transformers.AutoModel.from_pretrained(tmp_path)
+    with torch.no_grad():
+        torch.testing.assert_close(base(PROMPTS).last_hidden_state, expected, rtol=1e-4, atol=1e-4)
+    other = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path, num_labels=3)
+    assert type(other.score) is torch.nn.Linear
+    assert len(layers_of(other)) == 14
+    split(tmp_path)
+    torch.testing.assert_close(logits(load(tmp_path)), logits(reference), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
