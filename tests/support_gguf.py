@@ -22,7 +22,7 @@ def random_blocks(name: str, shape: tuple[int, ...], rng: np.random.Generator) -
     form = FORMATS[name]
     count = shape[-1] // form.elements
     data = rng.integers(0, 256, (*shape[:-1], count * form.block.itemsize), np.uint8)
-    for field in set(form.block.names or ()) & {"d", "m", "dmin"}:
+    for field in sorted(set(form.block.names or ()) & {"d", "m", "dmin"}):
         usual = rng.standard_normal((*shape[:-1], count)).astype(np.float16)
         pick = rng.random(usual.shape) < 0.5
         data.view(form.block)[field] = np.where(pick, rng.choice(EXTREME, usual.shape), usual)
@@ -37,7 +37,7 @@ def usual_blocks(name: str, shape: tuple[int, ...], rng: np.random.Generator) ->
     """Like random_blocks(), with scales and minimums as weights of models have them."""
     data = random_blocks(name, shape, rng)
     blocks = data.view(FORMATS[name].block)
-    for field in set(blocks.dtype.names or ()) & {"d", "m", "dmin"}:
+    for field in sorted(set(blocks.dtype.names or ()) & {"d", "m", "dmin"}):
         blocks[field] = rng.uniform(-0.01, 0.01, blocks.shape)
     return data
 

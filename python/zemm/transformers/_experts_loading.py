@@ -84,8 +84,7 @@ class Experts:
     def _is_stored(self, own: Place, checkpoint: Checkpoint) -> bool:
         if self._format.skips(own.name):
             return False
-        keys = set(self._format.tensors(own)) - {"weight"}  # also the name of floats
-        return _has_any(checkpoint, own.name, keys)
+        return not checkpoint.is_known() or self._format.is_stored(own, checkpoint)
 
     def _put(self, place: ExpertsPlace, placeholder: torch.nn.Module) -> None:
         self._model.set_submodule(place.name, placeholder)

@@ -120,17 +120,11 @@ class Quantizer(HfQuantizer):
         is_head = module is model.get_output_embeddings()
         if self._format.skips(name) or (is_head and not self._format.takes_heads):
             return False
-        weight = f"{name}.weight"
-        try:
-            wanted = self._format.tensors(_place_of(name, module)).keys()
-        except InvalidArgumentsError:
-            if weight in checkpoint:
-                return False  # what the format cannot store is stored in another way
-            raise
-        if any(f"{name}.{key}" in checkpoint for key in wanted - {"weight"}):
-            return True
-        if weight in checkpoint:
-            return "weight" in wanted and (len(wanted) == 1 or checkpoint.has_codes(weight))
+        if checkpoint.is_known():
+            if self._format.is_stored(_place_of(name, module), checkpoint):
+                return True
+            if f"{name}.weight" in checkpoint:
+                return False
         # The checkpoint has nothing of it: heads of tasks need not be there.
         prefix = f"{model.base_model_prefix}." if hasattr(model, model.base_model_prefix) else ""
         return name.startswith(prefix) and not is_head and not self._format.keeps(name)

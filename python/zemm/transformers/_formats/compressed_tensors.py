@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from zemm._arrays.host_tensors import as_array
 from zemm.dtypes import FOUR_BIT
 from zemm.errors import InvalidArgumentsError
+from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._formats import words
 from zemm.transformers._formats.compressed_schemes import MXFP4, MXFP8, NVFP4, PACKED, Scheme, Schemes
 from zemm.transformers._formats.format import FLOATS, Format, Place, Quantized, Tensors, Wanted
@@ -47,6 +48,13 @@ class CompressedTensors(Format):
         scheme = self._schemes.of(self.names_of(place.name))
         assert scheme is not None
         return scheme
+
+    def is_stored(self, place: Place, checkpoint: Checkpoint) -> bool:
+        """Layers of floats may have sizes that the scheme cannot store, and have a tensor `weight`, too."""
+        weight = f"{place.name}.weight"
+        if f"{weight}_packed" in checkpoint or f"{weight}_scale" in checkpoint:
+            return True
+        return weight in checkpoint and checkpoint.has_codes(weight)
 
     def tensors(self, place: Place) -> dict[str, Wanted]:
         scheme, n, k = self._scheme(place), place.out_features, place.in_features

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
+from zemm.transformers._checkpoint import Checkpoint
 from zemm.words import DataType
 
 Tensors = dict[str, torch.Tensor]
@@ -133,6 +134,10 @@ class Format(ABC):
     def skips(self, name: str) -> bool:
         """Whether the config says that this layer is not quantised, whatever the checkpoint has."""
         return False
+
+    def is_stored(self, place: Place, checkpoint: Checkpoint) -> bool:
+        """Whether a checkpoint has the layer in this format."""
+        return any(f"{place.name}.{key}" in checkpoint for key in self.tensors(place))
 
     @abstractmethod
     def tensors(self, place: Place) -> dict[str, Wanted]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._formats.format import Format, Place, group_setting, setting
 
 
@@ -34,6 +35,10 @@ class GroupedFormat(Format):
             if any(re.match(regex, own) for own in self.names_of(name)):
                 return None if pattern.startswith("-:") else override
         return {}
+
+    def is_stored(self, place: Place, checkpoint: Checkpoint) -> bool:
+        """Layers of floats may have sizes that the format cannot store."""
+        return any(f"{place.name}.{key}" in checkpoint for key in ("qweight", "qzeros", "scales"))
 
     def reason(self, place: Place) -> str:
         bits, group = self.settings_of(place.name)
