@@ -66,7 +66,7 @@ class _Torch:
         return bool(x.is_contiguous()) and not x.is_neg()
 
     def form(self, shape: tuple[int, ...], data_type: DataType) -> tuple[Any, ...]:
-        strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
+        strides = [prod(max(size, 1) for size in shape[d + 1 :]) for d in range(len(shape))]
         return shape, strides, _DTYPES[data_type]
 
     def empty(self, form: tuple[Any, ...], x: Any) -> Any:
