@@ -3,7 +3,6 @@
 
 import torch
 
-from zemm.gguf import LinearWithMinimums
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
 
@@ -24,27 +23,7 @@ class ReorderedLinear(torch.nn.Module):
         return y
 
 
-class LayerModule(torch.nn.Module):
-    """y = layer(x), for layers that QuantLinear does not take."""
-
-    def __init__(self, layer: LinearWithMinimums) -> None:
-        super().__init__()
-        self.layer = layer
-        self.in_features, self.out_features = layer.in_features, layer.out_features
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y: torch.Tensor = self.layer(x)
-        return y
-
-    def extra_repr(self) -> str:
-        return repr(self.layer)
-
-
-def module_of(
-    layer: Linear | LinearWithMinimums, columns: torch.Tensor | None = None
-) -> QuantLinear | ReorderedLinear | LayerModule:
+def module_of(layer: Linear, columns: torch.Tensor | None = None) -> QuantLinear | ReorderedLinear:
     """The module that multiplies by a layer. columns: those of x that it takes, in its order."""
-    if isinstance(layer, LinearWithMinimums):
-        return LayerModule(layer)
     linear = QuantLinear(layer)
     return linear if columns is None else ReorderedLinear(linear, columns)
