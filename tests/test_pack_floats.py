@@ -117,7 +117,8 @@ print(peak() - before - layer.weights.nbytes / 1e6)
 
 
 def test_peak_of_memory() -> None:
-    """In MB above the result, of a layer of 67 MB as f32 and 134 MB as f64."""
+    """In MB above the result, of a layer of 67 MB as f32 and 134 MB as f64. Slices and what the first call
+    allocates need 50 to 62 MB, so another copy of the layer would be seen."""
     done = captured([sys.executable, "-c", PEAK], timeout=120)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 60
+    assert float(done.stdout) < 80
