@@ -90,14 +90,14 @@ static inline void keep_row_vectors(const struct matmul_arguments *args, const s
 #pragma unroll
             for (int n = 0; n < MOST_SEGMENTS; ++n)
                 if (n >= before)
-                    t->kept.scale[n - before][v] = as_column_f(x[n]);
+                    KEPT_VECTOR(t->kept.scale, n - before, v) = as_column_f(x[n]);
         }
         if (HAS(FLAG_REDUCTIONS) && sums) {
             LOAD_SIXTEEN_ROWS(x, v * LANES, t->count, SUMS);
 #pragma unroll
             for (int n = 0; n < MOST_SEGMENTS; ++n)
                 if (n >= before)
-                    t->kept.correction[n - before][v] = x[n];
+                    KEPT_VECTOR(t->kept.correction, n - before, v) = x[n];
         }
     }
 #undef SCALES
@@ -139,11 +139,11 @@ static inline void keep_rows(global const struct matmul_problem *p, const struct
     for (int v = 0; v * LANES < t->count; ++v)
 #pragma unroll 1
         for (int n = 0; n < count; ++n) {
-            const column_i sum = t->kept.correction[n][v];
+            const column_i sum = KEPT_VECTOR(t->kept.correction, n, v);
             if (spec_zp_term() == ZP_TERM_LAST)
                 t->rows.scaled_corrections[v] =
-                    fma(to_column_f(sum), t->kept.scale[n][v], t->rows.scaled_corrections[v]);
-            t->kept.correction[n][v] =
+                    fma(to_column_f(sum), KEPT_VECTOR(t->kept.scale, n, v), t->rows.scaled_corrections[v]);
+            KEPT_VECTOR(t->kept.correction, n, v) =
                 spec_zp_term() == ZP_TERM_LAST ? sum * -t->rows.mean_zp : KEPT_CORRECTION(sum);
         }
 }
