@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-import zemm.transformers
 from support_checkpoints import VOCABULARY, edit, llama, save, torch, transformers
 from support_compressed import compressed, linear_of, scheme_of, stored_of
 from zemm.transformers._formats import FORMATS

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-import zemm.transformers
 from numpy.typing import NDArray
 from support_checkpoints import edit, torch, transformers
 from support_compressed import compressed
