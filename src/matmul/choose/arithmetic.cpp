@@ -66,7 +66,8 @@ kernels::zp_term zp_term_of(const facts &f, bool zero_points_fit, bool sums_are_
 bool reads_rows(const facts &f, const arithmetic &a) {
     const problem &p = f.run();
     const zemm_data_type_t wei = p.wei.data_type;
-    if (f.laid_out->wei_unit != UNIT_COLUMN || p.n() % f.row->tile_n != 0)
+    // Several segments in a row are multiplied from a panel.
+    if (f.laid_out->wei_unit != UNIT_COLUMN || p.n() % f.row->tile_n != 0 || f.family.keeps_segments)
         return false;
     if (f.multiplies_quads())
         return f.row->lanes == 16 && f.row->tile_n == 64 && !a.has_quad_tail;

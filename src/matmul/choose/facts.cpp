@@ -200,7 +200,7 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     derive_matrices(f);
     derive_alignments(f);
     f.is_without_panel = multiplies_along_k(f);
-    f.may_be_abreast = has_few_rows_along_n(f);
+    f.may_be_abreast = !f.family.keeps_segments && has_few_rows_along_n(f);
     f.range_unit = f.segment < f.run().k() || f.scales_along_k
                        ? f.segment
                        : std::min<zemm_dim_t>(row.tile_k, f.shortest_range);

@@ -115,7 +115,7 @@ static inline void keep_rows(global const struct matmul_problem *p, const struct
     keep_row_vectors(args, block, type, before, scales, sums, t);
     struct k_block b = *block;
 #pragma unroll 1
-    for (int n = 0; n < (scales && (sums || !HAS(FLAG_REDUCTIONS)) ? 0 : count); ++n) {
+    for (int n = 0; n < (scales && (sums || !(HAS(FLAG_REDUCTIONS) || HAS(FLAG_SRC_ZP))) ? 0 : count); ++n) {
         const long scale_at = along_k(p, &b, p->src_scale.column_group) * b.steps.src_scale;
         const long zp_at = along_k(p, &b, p->src_zp.column_group) * b.steps.src_zp;
 #pragma unroll 1
