@@ -168,7 +168,8 @@ def memories(
     engine: zemm.Engine, pd: zemm.MatmulPrimitiveDesc | zemm.ReorderPrimitiveDesc
 ) -> dict[int, zemm.Memory]:
     """A memory, filled with zeros, of every argument that the descriptor asks for."""
-    flags = [ARG["ATTR_SCALES"], ARG["ATTR_ZERO_POINTS"], ARG["ATTR_PRECOMPUTED_REDUCTIONS"]]
+    kinds = ("SCALES", "ZERO_POINTS", "OFFSETS", "PRECOMPUTED_REDUCTIONS")
+    flags = [ARG[f"ATTR_{kind}"] for kind in kinds]
     numbers = [ARG_SRC, ARG_WEIGHTS, ARG_BIAS, ARG_DST, zemm.ARG_SCRATCHPAD]
     numbers += [flag | arg for flag in flags for arg in (ARG_SRC, ARG_WEIGHTS, ARG_DST)]
     for i in range(32):
@@ -251,13 +252,17 @@ def run_rows(engine: zemm.Engine) -> dict[str, Any]:
 
 
 def common_parameters(engine: zemm.Engine, problem: Problem) -> dict[int, zemm.Memory]:
-    """A memory of every scale and zero point with mask 0: these have no descriptor."""
+    """A memory of every scale, zero point and offset with mask 0: these have no descriptor."""
     found = {}
     for (tensor, arg), (kind, flag) in itertools.product(
         {"src": ARG_SRC, "wei": ARG_WEIGHTS, "dst": ARG_DST}.items(),
-        {"scale": ARG["ATTR_SCALES"], "zp": ARG["ATTR_ZERO_POINTS"]}.items(),
+        {
+            "scale": ARG["ATTR_SCALES"],
+            "zp": ARG["ATTR_ZERO_POINTS"],
+            "offset": ARG["ATTR_OFFSETS"],
+        }.items(),
     ):
-        quant = getattr(problem, f"{tensor}_{kind}")
+        quant = getattr(problem, f"{tensor}_{kind}", None)  # only weights have offsets
         if quant is None or quant.mask:
             continue
         if quant.host:
