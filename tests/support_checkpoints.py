@@ -144,3 +144,16 @@ def in_words(values: NDArray[np.int64], bits: int, order: list[int] | None = Non
             i * bits
         )
     return words.view(np.int32)
+
+
+PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
+
+
+def load(folder: Path, **options: Any) -> Any:
+    return transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
+
+
+def logits(model: Any) -> Any:
+    """Of PROMPTS."""
+    with torch.no_grad():
+        return model(PROMPTS).logits.float()

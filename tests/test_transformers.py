@@ -13,13 +13,15 @@ import pytest
 import zemm
 from numpy.typing import NDArray
 from support_checkpoints import (
-    VOCABULARY,
+    PROMPTS,
     Store,
     Stored,
     dequantised,
     edit,
     in_words,
     llama,
+    load,
+    logits,
     quantised,
     save,
     split,
@@ -32,7 +34,6 @@ FORMATS = zemm.transformers._formats.FORMATS
 
 IS_VERSION_4 = transformers.__version__.startswith("4.")
 GROUP = 32
-PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
 
 PAGE = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
 
@@ -41,15 +42,6 @@ PAGE = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="ut
 def registered() -> Iterator[None]:
     with zemm.transformers.registered():
         yield
-
-
-def load(folder: Path, **options: Any) -> Any:
-    return transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
-
-
-def logits(model: Any) -> Any:
-    with torch.no_grad():
-        return model(PROMPTS).logits.float()
 
 
 def layers_of(model: Any) -> list[str]:

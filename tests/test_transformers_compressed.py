@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from support_checkpoints import VOCABULARY, edit, llama, save, torch, transformers
+from support_checkpoints import edit, llama, load, logits, save, torch
 from support_compressed import compressed, linear_of, scheme_of, stored_of
 from zemm.transformers._formats import FORMATS
 from zemm.transformers._formats.compressed_schemes import Schemes
 from zemm.transformers._formats.format import Place
-
-PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
 
 
 @pytest.fixture(autouse=True)
@@ -85,15 +83,6 @@ def test_weights_are_those_of_the_package(kind: str) -> None:
     assert (layer.weights.data_type, layer.activation) == (data_type, activation)
     exact = replace(weights, options={}).pack(None, activation="f32").layer
     np.testing.assert_array_equal(exact(np.eye(64, dtype=np.float32)).T, stored.weight)
-
-
-def load(folder: Path, **options: Any) -> Any:
-    return transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
-
-
-def logits(model: Any) -> Any:
-    with torch.no_grad():
-        return model(PROMPTS).logits.float()
 
 
 IN_MODELS = ["int4 with zero points", "int8", "W8A8", "W8A8 with a static scale", "f8", "NVFP4", "MXFP4"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import zemm
 from numpy.typing import NDArray
-from support_checkpoints import edit, torch, transformers
+from support_checkpoints import PROMPTS, edit, load, logits, torch, transformers
 from support_compressed import compressed
 from support_experts import EXPERTS, mixture, save, write
 from test_transformers import awq, gptq
@@ -20,22 +20,11 @@ from zemm.transformers._experts import QuantExperts
 from zemm.transformers._formats.format import Packed, Quantized
 from zemm.transformers._joined import joined
 
-PROMPTS = torch.arange(24).reshape(3, 8) * 5 % 128
-
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
     with zemm.transformers.registered():
         yield
-
-
-def load(folder: Path, **options: Any) -> Any:
-    return transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
-
-
-def logits(model: Any) -> Any:
-    with torch.no_grad():
-        return model(PROMPTS).logits.float()
 
 
 def experts_of(model: Any) -> list[QuantExperts]:
