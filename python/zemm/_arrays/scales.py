@@ -48,6 +48,11 @@ def group_count(k: int, group: int, name: str, shape: Shape, what: str = "group"
     return k // int(group)
 
 
+def largest_group(k: int, most: int) -> int:
+    """The largest divisor of K that is at most this."""
+    return next(size for size in range(min(k, most), 0, -1) if k % size == 0)
+
+
 def scales_of(span: NDArray[np.float64], steps: int, scale_type: ScaleType) -> NDArray[Any]:
     """span / steps in scale_type. A span of 0 gives 1; other scales are at least the smallest
     normal number."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._layers.state import State
-from zemm.dtypes import FOUR_BIT, pack_int4
+from zemm.dtypes import FOUR_BIT, pack_int4, unpack_int4
 from zemm.errors import InvalidArgumentsError
 
 Along = Literal["N", "K"]
@@ -91,7 +91,7 @@ def _cut_values(
         return values[at] if along == "K" else values[:, at]
     along_k = 2 * values.shape[0] == dims[0]
     packed = values.T if along_k else values
-    codes = np.stack([packed & 0xF, packed >> 4], -1).reshape(len(packed), -1)
+    codes = unpack_int4(packed, 2 * packed.size, signed=False).reshape(len(packed), -1)
     codes = codes.T if along_k else codes
     codes = codes[at] if along == "K" else codes[:, at]
     if codes.shape[1] % 2 == 0:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from zemm._arrays.scales import largest_group
 from zemm._library import check
 from zemm._terminal.bar import steps
 from zemm.errors import InvalidArgumentsError, UnimplementedError
@@ -145,7 +146,7 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
         k = _sizes(module)[0]
         for name in ("group", "activation_group"):
             if arguments.get(name) is not None:
-                arguments[name] = _divisor(k, arguments[name])
+                arguments[name] = largest_group(k, arguments[name])
         if _torchao.is_torchao(weight := _weight_of(module)):
             arguments.update(bits=_torchao.bits_of(weight), group=_torchao.group_of(weight))
         elif arguments["group"] == 1 != wanted.arguments["group"]:
@@ -231,11 +232,6 @@ def _sizes(module: Source) -> tuple[int, int]:
     if isinstance(module, torch.nn.Linear):
         return module.in_features, module.out_features
     return module.embedding_dim, module.num_embeddings
-
-
-def _divisor(k: int, most: int) -> int:
-    """The largest divisor of k that is at most this."""
-    return next(size for size in range(min(k, most), 0, -1) if k % size == 0)
 
 
 def _row(place: _Place, made: _Made) -> QuantizedLayer:

@@ -6,8 +6,6 @@
 
 namespace zemm::matmul {
 
-namespace {
-
 bool flips_weights(const facts &f) {
     const problem &p = f.run();
     const bool signed_src = is_signed(p.src.data_type), signed_wei = is_signed(p.wei.data_type);
@@ -18,6 +16,8 @@ bool flips_weights(const facts &f) {
                ? signed_wei && signed_src
                : signed_wei == signed_src && (!f.family.widens_bytes || f.uses_reduced_range());
 }
+
+namespace {
 
 // Whether f32 holds a segment's zero-point term exactly. The sum of products, and zero point * sum of src,
 // are below 2^24 in magnitude: they have at most 256 products of bytes. Where weights change their

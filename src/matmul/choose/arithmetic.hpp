@@ -32,6 +32,7 @@ struct arithmetic {
 };
 
 arithmetic arithmetic_of(const facts &f);
+bool flips_weights(const facts &f); // arithmetic::flips_weights alone
 
 // ---- How many products an s32 sum can hold, whatever the values are. facts_of() asks for a problem alone.
 

@@ -5,6 +5,7 @@
 
 #include "common/error.hpp"
 #include "kernels/matmul_args.h"
+#include "matmul/choose/arithmetic.hpp"
 #include "matmul/choose/facts.hpp"
 #include "primitive/launch_plan.hpp"
 
@@ -61,9 +62,7 @@ zemm_dim_t fewest_rows_as_bf16(const facts &f) {
 // short.
 zemm_dim_t fewest_rows_in_segments(const facts &f) {
     constexpr zemm_dim_t fewest = 24, fewest_with_panel = 96, short_segment = 32;
-    const problem &p = f.run();
-    const bool makes_panel =
-        is_int8(p.wei.data_type) && is_signed(p.src.data_type) == is_signed(p.wei.data_type);
+    const bool makes_panel = is_int8(f.run().wei.data_type) && flips_weights(f);
     return makes_panel && f.segment > short_segment ? fewest_with_panel : fewest;
 }
 

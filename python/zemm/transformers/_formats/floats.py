@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from zemm._arrays.scales import largest_group
 from zemm.linear import Linear
 from zemm.transformers._formats.format import (
     FLOATS,
@@ -55,19 +56,15 @@ class Floats(Format):
     def _pack(
         self, weight: torch.Tensor, bias: torch.Tensor | None, transposed: bool, **options: Any
     ) -> Packed:
+        k, group = weight.shape[-1 if transposed else -2], self.config["group"]
         layer = Linear.from_float(
             weight,
             bias,
             bits=self.config["bits"],
-            group=_divisor(weight.shape[-1 if transposed else -2], self.config["group"]),
+            group=None if group is None else largest_group(k, group),
             symmetric=self.config["symmetric"],
             scale_dtype=self.config["scale_dtype"],
             transposed=transposed,
             **options,
         )
         return Packed(layer)
-
-
-def _divisor(k: int, group: int | None) -> int | None:
-    """The largest group up to this one that divides K."""
-    return None if group is None else next(size for size in range(min(k, group), 0, -1) if k % size == 0)
