@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the C source of the extension module `zemm._zemm` (cffi, API mode) from zemm's public headers.
+"""Write the C source of the extension module `zemm._zemm` (cffi, API mode) from zemm's public headers, and
+from experts.h and experts.c beside this file.
 
 `python build_ffi.py <output.c> <include dir>`: meson calls it. Nothing of the C API is declared a second
 time: the declarations given to cffi are the headers' own text without what cffi's parser does not read. The C
@@ -12,6 +13,9 @@ from pathlib import Path
 
 from cffi import FFI
 
+EXPERTS_H, EXPERTS_C = (
+    Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("experts.h", "experts.c")
+)
 HEADERS = ("zemm/zemm_format_tags.h", "zemm/zemm_types.h", "zemm/zemm.h", "zemm/zemm_ze.h")
 # A layer's call as one call of the extension: gives memories their addresses and experts their rows, executes
 # primitives in order and waits. Stops at the first call that fails, and returns its status.
@@ -108,8 +112,8 @@ def cdef(include: Path) -> str:
 
 def main(output: str, include: str) -> None:
     ffi = FFI()
-    ffi.cdef(cdef(Path(include)) + CALLS + ";")
-    ffi.set_source("zemm._zemm", SOURCE, py_limited_api=True)
+    ffi.cdef(cdef(Path(include)) + CALLS + ";" + without_comments(EXPERTS_H))
+    ffi.set_source("zemm._zemm", SOURCE + EXPERTS_H + EXPERTS_C, py_limited_api=True)
     ffi.emit_c_code(output)
 
 

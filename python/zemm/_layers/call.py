@@ -23,13 +23,14 @@ from zemm.primitive import Primitive
 from zemm.words import DataType
 
 Shape = tuple[int, ...]
-Place = tuple[Any, int, int, int]  # as library.bound_call() takes it
+Place = tuple[Any, int, int, int]  # as library.layer_call() takes it
 _SRC, _DST, _SCRATCH, _ENDS = range(4)  # the tensors of a call
 _ALIGNMENT = 64
 _FEW_BYTES = 1 << 16  # a call keeps so many from one run to the next
 
 
-def _aligned(size: int) -> int:
+def aligned(size: int) -> int:
+    """The size with what follows it up to where the next tensor may begin."""
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
@@ -146,7 +147,7 @@ class LinearCall:
         args = {**args, ARG["SRC"]: self._src.operand, ARG["DST"]: self._dst.operand}
         executions = [(matmul, args)]
         places = [*self._src.places(_SRC), *self._dst.places(_DST)]
-        self._scratch_size = 0
+        self.scratch_size = 0
         if quantize is not None:
             q = self._quantizer = Quantizer(quantize, self._src, slot(src[0], "s8"), src[0], k_groups)
             args[ARG["SRC"]] = q.values.operand
@@ -155,15 +156,15 @@ class LinearCall:
                 args[ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["SRC"]] = q.sums.memory
             executions.insert(0, (quantize, q.args))
             for part in q.slots:
-                places += part.places(_SCRATCH, self._scratch_size)
-                self._scratch_size += _aligned(part.size)
+                places += part.places(_SCRATCH, self.scratch_size)
+                self.scratch_size += aligned(part.size)
         self._matmul = matmul
-        self._own_stream = stream_of(engine)
+        self.own_stream = stream_of(engine)
         self._has_run = False
         self._rows = src[0][-2]
         self._scratch = library.NULL  # of calls of few rows that are waited for
         self._is_usual = False  # whether calls that are waited for need no more than _call
-        self._call = library.bound_call(
+        self.layer_call = library.layer_call(
             [
                 (primitive._handle, {arg: m._handle for arg, m in used.items()})
                 for primitive, used in executions
@@ -171,7 +172,8 @@ class LinearCall:
             places if self._on_host else [],
             groups if groups is not None and self._on_host else 0,
         )
-        self._keep = executions, self._call  # while work of a stream uses them
+        self._call = library.bound_call(self.layer_call)
+        self.keep = executions, self._call  # while work of a stream uses them
         operands = (self._src if self._quantizer is None else self._quantizer.values, self._dst)
         self._grouped = [slot for slot in operands if isinstance(slot, GroupedSlot)]
 
@@ -182,11 +184,11 @@ class LinearCall:
         GPU: the host has to copy then. sizes: of the groups of rows, if there are groups. ValueError:
         they do not fit."""
         if not self._on_host:
-            self._run_on_gpu(host, x, result, stream or self._own_stream, sizes)
+            self._run_on_gpu(host, x, result, stream or self.own_stream, sizes)
             return
         src, dst = host.pointer(x), host.pointer(result)
         of_sizes = library.NULL if sizes is None else library.sizes_of(sizes)
-        used, scratch, waits = stream or self._own_stream, self._scratch, stream is None
+        used, scratch, waits = stream or self.own_stream, self._scratch, stream is None
         if not (waits and self._is_usual):
             scratch = self._prepare(used, x, result, waits)
         try:
@@ -195,29 +197,34 @@ class LinearCall:
             else:
                 fits = self._first_call(used._handle, src, dst, scratch, of_sizes, self._rows, waits)
         except BaseException:
-            keep_in_flight(used, (x, result, scratch, self._keep))  # work may still use them
+            keep_in_flight(used, (x, result, scratch, self.keep))  # work may still use them
             raise
         if not fits:
             assert sizes is not None
             check_sizes(sizes, self._src.shape)
 
+    @property
+    def impl_info(self) -> str:
+        """The implementation of the matmul."""
+        return self._matmul.impl_info
+
     def _first_call(self, *args: Any) -> bool:
-        with building.watched(lambda: self._matmul.impl_info):  # what first_pass does not know of
+        with building.watched(lambda: self.impl_info):  # what first_pass does not know of
             fits = self._call(*args)
         self._has_run = True
-        self._is_usual = bool(self._scratch) or not self._scratch_size
+        self._is_usual = bool(self._scratch) or not self.scratch_size
         return fits
 
     def _prepare(self, stream: Stream, x: Any, result: Any, waits: bool) -> Any:
         """A pointer to bytes for the slots of the quantizer. Few bytes serve all calls that are waited for,
         others live until the work is done: work of another stream may still use them."""
         scratch = self._scratch if waits else library.NULL
-        if self._scratch_size and not scratch:
-            scratch = library.pointer_to(np.empty(self._scratch_size, np.uint8))
-            if waits and self._scratch_size <= _FEW_BYTES:
+        if self.scratch_size and not scratch:
+            scratch = library.pointer_to(np.empty(self.scratch_size, np.uint8))
+            if waits and self.scratch_size <= _FEW_BYTES:
                 self._scratch = scratch
         if not waits:
-            keep_in_flight(stream, (x, result, scratch, self._keep))
+            keep_in_flight(stream, (x, result, scratch, self.keep))
         return scratch
 
     def _run_on_gpu(
@@ -225,7 +232,7 @@ class LinearCall:
     ) -> None:
         """The host copies, and therefore waits."""
         self._copy_to_gpu(host.bytes_of(x), sizes)
-        keep_in_flight(stream, self._keep)
+        keep_in_flight(stream, self.keep)
         null = library.NULL
         (self._call if self._has_run else self._first_call)(stream._handle, null, null, null, null, 0, True)
         stream._in_flight.clear()

@@ -3,9 +3,9 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
@@ -24,6 +24,22 @@ from zemm.words import DataType, FpmathMode
 
 Shape = tuple[int, ...]
 MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thread keeps
+
+
+_Key = TypeVar("_Key")
+_Call = TypeVar("_Call")
+
+
+def recent(calls: "OrderedDict[_Key, _Call]", key: _Key, make: Callable[[], _Call]) -> _Call:
+    """The call of a key, which is made in place of the one that was not used for longest."""
+    call = calls.get(key)
+    if call is not None:
+        calls.move_to_end(key)
+        return call
+    call = calls[key] = make()
+    if len(calls) > MOST_CALLS:
+        calls.popitem(last=False)
+    return call
 
 
 @dataclass
@@ -51,6 +67,7 @@ class _Kept(threading.local):
     def __init__(self) -> None:
         self.plans: dict[tuple[Any, ...], Plan] = {}
         self.calls: OrderedDict[tuple[Any, ...], LinearCall] = OrderedDict()
+        self.experts: OrderedDict[tuple[Any, ...], Any] = OrderedDict()  # zemm._layers.experts_call
 
 
 class LinearCalls:
@@ -99,16 +116,8 @@ class LinearCalls:
     ) -> LinearCall:
         """This thread's objects for a number of rows: of each expert, of the given one or, in groups, of
         all together."""
-        calls = self.kept.calls
         key = (rows, src_dtype, dst_dtype, expert, in_groups)
-        call = calls.get(key)
-        if call is not None:
-            calls.move_to_end(key)
-            return call
-        call = calls[key] = self._new_call(*key)
-        if len(calls) > MOST_CALLS:
-            calls.popitem(last=False)
-        return call
+        return recent(self.kept.calls, key, lambda: self._new_call(*key))
 
     def _new_call(
         self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None, in_groups: bool

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only file that uses the cffi module: calls with error handling, enum names, and ownership of
-handles.
+"""The only file, with experts.py, that uses the cffi module: calls with error handling, enum names, and
+ownership of handles.
 
 `create()` makes handles, which are cffi pointers. ffi.gc destroys a handle when nothing refers to
 it, and keeps the objects that it was made from alive until then: an engine lives as long as its
@@ -29,7 +29,9 @@ except ImportError as error:
     raise
 
 NULL = ffi.NULL
-_ADDRESS, _POINTER, _SIZES = (ffi.typeof(name) for name in ("uintptr_t", "void *", "int64_t[]"))
+_ADDRESS, _POINTER, _SIZES, _S64 = (
+    ffi.typeof(name) for name in ("uintptr_t", "void *", "int64_t[]", "int64_t *")
+)
 RUNTIME_DIM = -(2**63)
 MAX_NDIMS: int = lib.ZEMM_MAX_NDIMS
 
@@ -200,6 +202,11 @@ def sizes_of(data: NDArray[np.int64]) -> Any:
     return ffi.from_buffer(_SIZES, data)
 
 
+def as_sizes(value: Any) -> Any:
+    """A pointer as one to int64."""
+    return ffi.cast(_S64, value)
+
+
 ALLOCATE = pointer(2 ** (8 * ffi.sizeof("void *")) - 1)
 
 
@@ -256,22 +263,18 @@ def bound_execute(primitive: Any, stream: Any, memories: dict[int, Any]) -> Call
     return call
 
 
-def bound_call(
+def layer_call(
     executions: Sequence[tuple[Any, dict[int, Any]]],
     places: Sequence[tuple[Any, int, int, int]],
     experts: int,
-) -> Callable[..., bool]:
-    """Executions in order, as one call of the extension, whose arguments are converted once.
+) -> tuple[Any, Any]:
+    """Executions in order, with arguments that are converted once. Returns a layer_call of the extension, and
+    what to keep alive as long as it.
 
     places: buffers of memories that each call points to one of its tensors: memory, index of the buffer,
     tensor (0: src, 1: dst, 2: scratch, 3: where the rows of each expert end), and how many bytes after the
     tensor's begin. experts: how many there are if each call says how many rows each has, else 0. The caller
-    keeps all handles alive.
-
-    The result is a function of stream, src, dst, scratch (pointers), sizes, rows and wait. It submits the
-    executions, and waits for the stream if wait is true, unless something fails. sizes: the number of rows of
-    each expert, int64, for all `rows` together; NULL without experts. False: sizes do not fit, and nothing
-    was done."""
+    keeps all handles alive."""
     arrays = [exec_args(args) for _, args in executions]
     entries = ffi.new(
         "layer_execution[]",
@@ -279,9 +282,17 @@ def bound_call(
     )
     of_places, ends = ffi.new("layer_place[]", list(places)), ffi.new("int32_t[]", experts)
     call = ffi.new("layer_call *", (len(places), of_places, len(entries), entries, experts, ends))
-    keep, run = (arrays, entries, of_places, ends), lib.layer_run
+    return call, (arrays, entries, of_places, ends)
 
-    def bound(*args: Any, _keep: Any = keep) -> bool:
+
+def bound_call(made: tuple[Any, Any]) -> Callable[..., bool]:
+    """What layer_call() has made as one call of the extension: a function of stream, src, dst, scratch
+    (pointers), sizes, rows and wait. It submits the executions, and waits for the stream if wait is true,
+    unless something fails. sizes: the number of rows of each expert, int64, for all `rows` together; NULL
+    without experts. False: sizes do not fit, and nothing was done."""
+    run, (call, _) = lib.layer_run, made
+
+    def bound(*args: Any, _keep: Any = made) -> bool:
         status = run(call, *args)
         if status > 0:
             check_status(status)

@@ -15,6 +15,7 @@ try:
 except ImportError as error:
     raise missing_package("zemm.torch", "torch", error) from None
 
+import zemm.torch._experts  # noqa: F401  the operator of exported programs
 from zemm.torch._embedding import QuantEmbedding
 from zemm.torch._module import QuantLinear
 from zemm.torch._quantize import quantize_

@@ -2,7 +2,6 @@
 """torch.nn.Linear with quantised weights."""
 
 from collections.abc import Mapping
-from operator import is_
 from typing import Any, overload
 
 import torch
@@ -13,17 +12,15 @@ from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch import _torchao
-from zemm.torch._layers import remember
+from zemm.torch._layer_module import LayerModule
 from zemm.torch._operator import is_dispatched, linear
-from zemm.torch._parts import NAMES, parts_of
 from zemm.torch._state import faults_of
 from zemm.words import Activation
 
 _NAMES: dict[torch.dtype, Activation] = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
-_PARTS = tuple(f"_{name}" for name in NAMES)
 
 
-class QuantLinear(torch.nn.Module):
+class QuantLinear(LayerModule):
     """y = x @ weights + bias on the host, with quantised weights. Inference only.
 
         module = zemm.torch.QuantLinear.from_linear(linear, bits=4, group=128)
@@ -41,9 +38,6 @@ class QuantLinear(torch.nn.Module):
     A program of torch.export has the packed weights. Another process needs only `import zemm.torch`
     to load and run it; a machine that wants another layout packs them again at the first call.
     """
-
-    layer: Linear | None  # None: nothing has been loaded yet
-    _own_parts: list[torch.Tensor]
 
     @overload
     def __init__(self, layer: Linear, /) -> None: ...
@@ -64,7 +58,7 @@ class QuantLinear(torch.nn.Module):
         empty module shows. engine: of the layer to come; None: the default one."""
         super().__init__()
         if out_features is not None:
-            self._clear(in_features, out_features, bool(check.flag(bias, "bias")), engine)
+            self._empty(in_features, out_features, bool(check.flag(bias, "bias")), engine)
             return
         layer = in_features
         if not isinstance(layer, Linear):
@@ -116,24 +110,19 @@ class QuantLinear(torch.nn.Module):
         )
         return cls(layer)
 
-    def _clear(self, in_features: Any, out_features: int, bias: bool, engine: Engine | None) -> None:
-        self.layer, self._dtype = None, None
-        self._own_parts = []
+    def _empty(self, in_features: Any, out_features: int, bias: bool, engine: Engine | None) -> None:
+        self._clear()
+        self._dtype = None
         self.in_features = check.integer(in_features, "in_features", 1)
         self.out_features = check.integer(out_features, "out_features", 1)
         self._engine = engine if engine is None else check.instance(engine, Engine, "engine")
         self._bias_to_come = bias
-        for name in _PARTS:
-            self.register_buffer(name, None, persistent=False)
 
     def _set(self, layer: Linear) -> None:
-        self.layer, self._engine = layer, layer.engine
+        super()._set(layer)
+        self._engine = layer.engine
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._dtype = dtype_of(layer.dst_dtype) if layer.dst_dtype is not None else None
-        parts = parts_of(layer)
-        self._own_parts = parts if remember(parts, layer) else []
-        for name, part in zip(_PARTS, parts, strict=True):
-            self.register_buffer(name, part, persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """ValueError: x does not fit, is not on the host, or has a gradient. Or the module is empty."""
@@ -145,23 +134,12 @@ class QuantLinear(torch.nn.Module):
         return linear(x, self._tensors(), self.in_features, self.out_features, self._dtype)
 
     def _tensors(self) -> list[torch.Tensor]:
-        """The layer as the operators take it."""
-        parts: Any = [getattr(self, name) for name in _PARTS]
-        if parts[0] is None:
+        if self._config is None:
             raise InvalidArgumentsError(
                 f"this QuantLinear of {self.in_features} to {self.out_features} features is empty: load"
                 " weights by load_state_dict() before you call it"
             )
-        return parts
-
-    def _has_own_parts(self) -> bool:
-        """Whether the buffers are the layer's own bytes, and no others that a program has put there."""
-        own = self._own_parts
-        return bool(own) and all(map(is_, map(self._buffers.get, _PARTS), own))
-
-    def _apply(self, fn: Any, recurse: bool = True) -> "QuantLinear":
-        """What to(), half(), cuda() and their relatives call: the layer stays on its engine."""
-        return self
+        return super()._tensors()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         if self.layer is not None:
@@ -196,14 +174,7 @@ class QuantLinear(torch.nn.Module):
         self._set(layer)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy or a pickle has the layer, which makes its parts anew."""
-        buffers = {name: None if name in _PARTS else buffer for name, buffer in self._buffers.items()}
-        return {**self.__dict__, "_buffers": buffers, "_engine": None, "_own_parts": []}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if self.layer is not None:
-            self._set(self.layer)
+        return {**super().__getstate__(), "_engine": None}
 
     def extra_repr(self) -> str:
         if self.layer is not None:

@@ -102,7 +102,9 @@ def _found(config: dict[str, Any], parts: dict[str, torch.Tensor]) -> Found:
     weights = _weights(config, parts["weights"], arrays, engine)
     weights.src_dtype = multiplied_type(activation)
     bias = arrays.get("bias")
-    if bias is not None and (bias.shape != weights.dims[1:] or type_of(bias, "bias") not in FLOATING):
+    if bias is not None and (
+        bias.shape != (*weights.dims[:-2], weights.dims[-1]) or type_of(bias, "bias") not in FLOATING
+    ):
         raise ValueError(f"bias is {bias.dtype} {bias.shape}")
     layer = Linear._of(weights, bias, activation, config["activation_group"], dst_dtype, config["fpmath"])
     if _serves_in_place(layer, parts["weights"], arrays):
@@ -116,7 +118,7 @@ def _weights(
     weights = PackedWeights.__new__(PackedWeights)
     weights.engine, weights.data_type = engine, dtype_name(config["weights_dtype"])
     md = MemoryDesc(config["dims"], weights.data_type, config["tag"])
-    if md.ndims != 2 or md.size != part.nbytes or not md.size:
+    if md.ndims not in (2, 3) or md.size != part.nbytes or not md.size:
         raise ValueError(f"weights have {part.nbytes} bytes, {md!r} needs {md.size}")
     weights.dims = md.dims
     weights.memory = _memory(md, engine, part)
@@ -170,7 +172,9 @@ def _tag_of(md: MemoryDesc) -> str | None:
 
 def _plain_tag(dims: tuple[int, ...], data_type: DataType) -> str:
     """A dense layout without blocks, whose rows end with a byte."""
-    return "ba" if data_type in FOUR_BIT and dims[-1] % 2 else "ab"
+    batch = "abc"[: len(dims) - 2]
+    rows, columns = "abc"[len(dims) - 2 : len(dims)]
+    return batch + (columns + rows if data_type in FOUR_BIT and dims[-1] % 2 else rows + columns)
 
 
 def _array(part: torch.Tensor, data_type: DataType, shape: list[int]) -> NDArray[Any]:

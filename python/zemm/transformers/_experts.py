@@ -10,7 +10,30 @@ from typing import Any
 import torch
 
 from zemm.errors import InvalidArgumentsError
+from zemm.torch._experts import run
+from zemm.torch._layer_module import LayerModule
+from zemm.torch._operator import is_dispatched
 from zemm.transformers._formats.format import Packed
+from zemm.transformers._gates import between, gate_of
+
+
+class ExpertsLayer(LayerModule):
+    """A layer of all experts, and which columns each multiplies, [E, K]; None: all, as they come."""
+
+    columns: torch.Tensor | None
+
+    def __init__(self, packed: Packed) -> None:
+        super().__init__()
+        self._set(packed.layer)
+        self.register_buffer("columns", packed.columns, persistent=False)
+
+    def multiply(self, rows: torch.Tensor, experts: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+        """experts: the expert of each row, in order. sizes: how many rows each has."""
+        if self.columns is not None:
+            rows = rows.gather(-1, self.columns[experts])
+        assert self.layer is not None
+        y: torch.Tensor = self.layer(rows, group_sizes=sizes.numpy())
+        return y
 
 
 class QuantExperts(torch.nn.Module):
@@ -22,20 +45,42 @@ class QuantExperts(torch.nn.Module):
 
     def __init__(self, up: Packed, down: Packed, original: Any) -> None:
         super().__init__()
-        self.up, self.down, self.original = up, down, original
+        self.up, self.down, self.original = ExpertsLayer(up), ExpertsLayer(down), original
         self.num_experts: int = up.layer.weights.dims[0]
+        self.in_features, self.out_features = up.layer.in_features, down.layer.out_features
+        on_host = up.layer.engine.kind == "cpu"
+        self.gate = gate_of(original) if on_host else None
+        self._gate_text = self.gate.text if self.gate is not None else None
 
-    def _between(self, rows: torch.Tensor) -> torch.Tensor:
-        original: Any = self.original
-        made: torch.Tensor = original._apply_gate(rows) if original.has_gate else original.act_fn(rows)
-        return made
-
-    @torch.compiler.disable
     def forward(
         self, hidden_states: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor
     ) -> torch.Tensor:
         """hidden_states: [tokens, K]. top_k_index, top_k_weights: [tokens, k]. ValueError: there is no such
-        expert."""
+        expert, or the tensors do not fit."""
+        if self._gate_text is None:
+            return self._in_steps(hidden_states, top_k_index, top_k_weights)
+        tensors, columns = (hidden_states, top_k_index, top_k_weights), (self.up.columns, self.down.columns)
+        if not is_dispatched(hidden_states) and self.up._has_own_parts() and self.down._has_own_parts():
+            up: Any = self.up.layer
+            down: Any = self.down.layer
+            gate: Any = self.gate
+            return run(*tensors, up, down, *columns, gate)
+        y: torch.Tensor = torch.ops.zemm.experts.default(
+            *tensors,
+            self.up._tensors(),
+            self.down._tensors(),
+            *columns,
+            self._gate_text,
+            self.in_features,
+            self.out_features,
+        )
+        return y
+
+    @torch.compiler.disable
+    def _in_steps(
+        self, hidden_states: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor
+    ) -> torch.Tensor:
+        """The same on a GPU, or with a function between the products that zemm does not know."""
         tokens, top_k = top_k_index.shape
         experts, order = torch.sort(top_k_index.reshape(-1), stable=True)
         sizes = torch.bincount(experts, minlength=self.num_experts)
@@ -44,8 +89,8 @@ class QuantExperts(torch.nn.Module):
                 f"top_k_index has expert {int(experts[-1])} of {self.num_experts}: experts on several"
                 " machines are not supported"
             )
-        rows = _multiply(self.up, hidden_states[order // top_k], experts, sizes)
-        rows = _multiply(self.down, self._between(rows), experts, sizes)
+        rows = self.up.multiply(hidden_states[order // top_k], experts, sizes)
+        rows = self.down.multiply(between(self.original, rows), experts, sizes)
         rows *= top_k_weights.reshape(-1)[order, None]
         back = torch.empty_like(rows)
         back[order] = rows
@@ -53,11 +98,3 @@ class QuantExperts(torch.nn.Module):
 
     def extra_repr(self) -> str:
         return f"up: {self.up.layer!r}, down: {self.down.layer!r}"
-
-
-def _multiply(packed: Packed, rows: torch.Tensor, experts: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-    """experts: the expert of each row, in order. sizes: how many rows each has."""
-    if packed.columns is not None:
-        rows = rows.gather(-1, packed.columns[experts])
-    y: torch.Tensor = packed.layer(rows, group_sizes=sizes.numpy())
-    return y

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What experts do between their two products."""
+
+import json
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from math import inf
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zemm._library import check
+from zemm._library.experts import gate_rows
+
+GateActivation = Literal["swish", "gelu_erf", "gelu_tanh", "relu", "relu_squared"]
+_NUMBERS = {name: number for number, name in enumerate(get_args(GateActivation))}  # as experts.h has them
+
+
+@dataclass(frozen=True)
+class Gate:
+    """activation(min(gate, gate_most)) * (clamp(up, -up_most, up_most) + up_shift). The gates and what they
+    are applied to are the halves of a row or, interleaved, its even and odd elements. Not gated:
+    activation(row). alpha: of swish, x * sigmoid(alpha * x)."""
+
+    activation: GateActivation = "swish"
+    is_gated: bool = True
+    is_interleaved: bool = False
+    alpha: float = 1.0
+    gate_most: float = inf
+    up_most: float = inf
+    up_shift: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """What of_text() reads."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def of_text(text: str) -> "Gate":
+        gate = Gate(**json.loads(text))
+        check.choice(gate.activation, GateActivation, "activation")
+        return gate
+
+    def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """rows: [M, 2 * I], dense; not gated [M, I]. Returns [M, I]."""
+        made = np.empty((len(rows), rows.shape[1] // (2 if self.is_gated else 1)), np.float32)
+        gate_rows(self.values, rows, made)
+        return made
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The fields of experts_gate."""
+        return {**asdict(self), "activation": _NUMBERS[self.activation]}

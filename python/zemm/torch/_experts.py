@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator torch.ops.zemm.experts: a whole mixture of experts, which torch.compile and torch.export keep
+as one node. As torch.ops.zemm.linear it takes its two layers as tensors of bytes."""
+
+from typing import Any
+
+import torch
+
+from zemm._arrays.torch_tensors import HOST, dtype_of
+from zemm._layers.experts_call import call_of
+from zemm._layers.gate import Gate
+from zemm._library import library
+from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
+from zemm.errors import InvalidArgumentsError
+from zemm.linear import Linear
+from zemm.torch._layers import find
+from zemm.torch._operator import TYPES
+
+_library = torch.library.Library("zemm", "FRAGMENT")
+_library.define(
+    "experts(Tensor x, Tensor index, Tensor weights, Tensor[] up, Tensor[] down, Tensor? up_columns,"
+    " Tensor? down_columns, str gate, int in_features, SymInt out_features) -> Tensor",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+_Columns = torch.Tensor | None
+_SHORT = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def _check(x: torch.Tensor, index: torch.Tensor, weights: torch.Tensor, in_features: int) -> None:
+    """ValueError: the tensors do not fit the experts, or each other."""
+    if x.dtype not in TYPES:
+        raise InvalidArgumentsError(
+            f"hidden_states have type {x.dtype}, not one of {', '.join(map(str, TYPES))}"
+        )
+    if x.ndim != 2 or x.shape[-1] != in_features:
+        raise InvalidArgumentsError(
+            f"hidden_states have shape {tuple(x.shape)}, the experts take [tokens, {in_features}]"
+        )
+    if index.ndim != 2 or index.shape[0] != x.shape[0] or weights.shape != index.shape:
+        raise InvalidArgumentsError(
+            f"top_k_index has shape {tuple(index.shape)} and top_k_weights {tuple(weights.shape)}, not"
+            f" [{x.shape[0]}, k] both"
+        )
+
+
+def _pointer(tensor: torch.Tensor | None) -> Any:
+    return library.NULL if tensor is None else HOST.pointer(tensor)
+
+
+def _plain(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    if tensor.dtype is dtype and HOST.is_plain(tensor):
+        return tensor
+    return tensor.to(dtype).contiguous().resolve_neg()
+
+
+def run(
+    x: torch.Tensor,
+    index: torch.Tensor,
+    weights: torch.Tensor,
+    up: Linear,
+    down: Linear,
+    up_columns: _Columns,
+    down_columns: _Columns,
+    gate: Gate,
+) -> torch.Tensor:
+    """y [tokens, N] of x [tokens, K]: for each token the sum over its experts, index [tokens, k], of weight *
+    down(gate(up(x))). The layers are on the host. columns: those of its input that a layer multiplies, in its
+    order, for each expert, [E, K]. ValueError: the tensors do not fit, or there is no such expert."""
+    x, weights = HOST.check(x, "hidden_states"), HOST.check(weights, "top_k_weights")
+    _check(x, index, weights, up.in_features)
+    wanted, (tokens, top_k) = x.dtype, index.shape
+    y = x.new_empty((tokens, down.out_features), dtype=wanted if wanted in _SHORT else torch.float32)
+    if not tokens * top_k:
+        return y.zero_().to(wanted)
+    x_dtype = x.dtype if x.dtype in _SHORT else torch.float32
+    if up_columns is not None:
+        x_dtype = dtype_of(up._src_dtype(HOST.type_name(x, "hidden_states")))
+    x, index = _plain(x, x_dtype), _plain(HOST.check(index, "top_k_index"), torch.int64)
+    weights = _plain(weights, weights.dtype if weights.dtype in _SHORT else torch.float32)
+    types = HOST.type_name(x, "x"), HOST.type_name(y, "y")
+    done = call_of(up, down, gate, tokens, top_k, *types).run(
+        HOST.type_name(weights, "top_k_weights"),
+        x=_pointer(x),
+        index=library.as_sizes(_pointer(index)),
+        weights=_pointer(weights),
+        up_columns=library.as_sizes(_pointer(up_columns)),
+        down_columns=library.as_sizes(_pointer(down_columns)),
+        y=_pointer(y),
+    )
+    if not done:
+        assert up.experts is not None
+        wrong = index[(index < 0) | (index >= up.experts)]
+        raise InvalidArgumentsError(
+            f"top_k_index has expert {int(wrong[0])} of {up.experts}: experts on several machines are not"
+            " supported"
+        )
+    return y if y.dtype is wanted else y.to(wanted)
+
+
+def _run(
+    x: torch.Tensor,
+    index: torch.Tensor,
+    weights: torch.Tensor,
+    up: list[torch.Tensor],
+    down: list[torch.Tensor],
+    up_columns: _Columns,
+    down_columns: _Columns,
+    gate: str,
+    in_features: int,
+    out_features: int,
+) -> torch.Tensor:
+    return run(x, index, weights, find(up), find(down), up_columns, down_columns, Gate.of_text(gate))
+
+
+def _fake(x: torch.Tensor, index: torch.Tensor, weights: torch.Tensor, *args: Any) -> torch.Tensor:
+    in_features, out_features = args[-2:]
+    _check(x, index, weights, in_features)
+    return x.new_empty((x.shape[0], out_features))
+
+
+def _refuse_gradients(keyset: Any, x: torch.Tensor, index: Any, weights: torch.Tensor, *args: Any) -> Any:
+    for tensor, name in ((x, "hidden_states"), (weights, "top_k_weights")):
+        refuse_gradient(tensor, name)
+        refuse_tangent(tensor, name)
+    after = keyset & torch._C._after_autograd_keyset
+    return torch.ops.zemm.experts.default.redispatch(after, x, index, weights, *args)
+
+
+def _batched(info: Any, in_dims: Any, *args: Any) -> tuple[torch.Tensor, int]:
+    """torch.func.vmap: the tokens of all calls one after the other."""
+    if any(dim is not None for dims in in_dims[3:5] for dim in dims):
+        raise InvalidArgumentsError(
+            "torch.func.vmap goes over the bytes of a layer: let it go over tokens alone"
+        )
+    size = info.batch_size
+    tokens = [
+        (arg.expand(size, *arg.shape) if dim is None else arg.movedim(dim, 0)).flatten(0, 1)
+        for arg, dim in zip(args[:3], in_dims[:3], strict=True)
+    ]
+    y = torch.ops.zemm.experts.default(*tokens, *args[3:])
+    return y.unflatten(0, (size, -1)), 0
+
+
+_library.impl("experts", _run, "CompositeExplicitAutograd")
+_library.impl("experts", _refuse_gradients, "Autograd", with_keyset=True)
+torch.library.register_fake("zemm::experts", _fake, lib=_library)
+torch.library.register_vmap("zemm::experts", _batched, lib=_library)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A module that has a layer, whose bytes are its buffers (zemm.torch._parts)."""
+
+from operator import is_
+from typing import Any
+
+import torch
+
+from zemm.linear import Linear
+from zemm.torch._layers import remember
+from zemm.torch._parts import NAMES, parts_of
+
+PARTS = tuple(f"_{name}" for name in NAMES)
+
+
+class LayerModule(torch.nn.Module):
+    """It has no parameters, and to() and its relatives change nothing. Operators take the layer as
+    _tensors()."""
+
+    layer: Linear | None  # None: nothing has been loaded yet
+    _own_parts: list[torch.Tensor]
+
+    def _clear(self) -> None:
+        self.layer = None
+        self._own_parts = []
+        for name in PARTS:
+            self.register_buffer(name, None, persistent=False)
+
+    def _set(self, layer: Linear) -> None:
+        self.layer = layer
+        parts = parts_of(layer)
+        self._own_parts = parts if remember(parts, layer) else []
+        for name, part in zip(PARTS, parts, strict=True):
+            self.register_buffer(name, part, persistent=False)
+
+    def _tensors(self) -> list[torch.Tensor]:
+        """The layer as the operators take it."""
+        parts: Any = [getattr(self, name) for name in PARTS]
+        return parts
+
+    def _has_own_parts(self) -> bool:
+        """Whether the buffers are the layer's own bytes, and no others that a program has put there."""
+        own = self._own_parts
+        return bool(own) and all(map(is_, map(self._buffers.get, PARTS), own))
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        """What to(), half(), cuda() and their relatives call: the layer stays on its engine."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy or a pickle has the layer, which makes its parts anew."""
+        buffers = {name: None if name in PARTS else buffer for name, buffer in self._buffers.items()}
+        return {**self.__dict__, "_buffers": buffers, "_own_parts": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self.layer is not None:
+            self._set(self.layer)

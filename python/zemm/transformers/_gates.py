@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds what a model's experts do between their products among what zemm does in one pass.
+
+Many models write the same function down in their own words. So it is found by what it does with numbers.
+"""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import torch
+
+from zemm._layers.gate import Gate, GateActivation
+
+_WIDTH = 64
+_LIMITS, _ALPHAS = ("limit", "swiglu_limit"), ("alpha", "swiglu_alpha")
+
+
+def between(original: Any, rows: torch.Tensor) -> torch.Tensor:
+    """What a module behind Transformers' experts interface does with the rows of its first product."""
+    made: torch.Tensor = original._apply_gate(rows) if original.has_gate else original.act_fn(rows)
+    return made
+
+
+def gate_of(original: Any) -> Gate | None:
+    """The gate that does what the module does. None: it does something else."""
+    if any(True for _ in original.parameters()):
+        return None  # they may have no values yet
+    rows = _probe(_WIDTH * (2 if original.has_gate else 1))
+    with torch.no_grad():
+        expected = between(original, rows)
+    for gate in _candidates(original):
+        made = torch.from_numpy(gate(rows.numpy()))
+        if expected.shape == made.shape and torch.allclose(made, expected.float(), rtol=1e-4, atol=1e-5):
+            return gate
+    return None
+
+
+def _probe(width: int) -> torch.Tensor:
+    """Small and large numbers, on both sides of any limit."""
+    generator = torch.Generator("cpu").manual_seed(0)
+    rows = torch.randn(64, width, generator=generator, dtype=torch.float32, device="cpu")
+    return rows * torch.logspace(-2, 3, 64, dtype=torch.float32, device="cpu")[:, None]
+
+
+def _candidates(original: Any) -> Iterator[Gate]:
+    if not original.has_gate:
+        for activation in get_args(GateActivation):
+            yield Gate(activation, is_gated=False)
+        return
+    limit, alpha = _number(original, _LIMITS), _number(original, _ALPHAS)
+    for interleaved in (False, True):
+        for activation in get_args(GateActivation):
+            yield Gate(activation, is_interleaved=interleaved)
+        if limit is not None:
+            yield Gate(is_interleaved=interleaved, gate_most=limit, up_most=limit)
+        if limit is not None and alpha is not None:
+            yield Gate("swish", True, interleaved, alpha, limit, limit, 1.0)
+
+
+def _number(original: Any, names: tuple[str, ...]) -> float | None:
+    found = (getattr(original, name, None) for name in names)
+    return next((float(value) for value in found if isinstance(value, int | float)), None)
