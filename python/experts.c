@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's part of a mixture of experts: rows are sorted by expert, gathered, gated and added up. One thread
- * does this, in vectors. A row is converted to f32 and back in pieces that stay in the nearest cache. */
+/* The host's part of a mixture of experts: rows are sorted by expert, gathered, gated and added up. One
+ * thread does this, in vectors. A row is converted to f32 and back in pieces that stay in the nearest cache.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -224,8 +225,7 @@ EXPERTS_INLINE void convert_row(int from_type, const char *from, int to_type, ch
                                               int64_t width) {                                               \
         convert_row(from_type, from, to_type, to, width);                                                    \
     }                                                                                                        \
-    static const experts_functions functions_##name = {gate_rows_##name, add_up_##name,                  \
-                                                       convert_row_##name};
+    static const experts_functions functions_##name = {gate_rows_##name, add_up_##name, convert_row_##name};
 
 typedef struct {
     void (*gate_rows)(const experts_gate *, int, const char *, int, char *, int64_t, int64_t);
@@ -338,13 +338,13 @@ static int experts_run(const experts_call *call, const experts_tensors *tensors,
     if (!sort_rows(call, tensors->index, sizes, places))
         return -1;
     gather(call, tensors, places, functions);
-    int status = multiply(call->up, stream, call, scratch, call->gathered.at, call->products.at,
-                          call->up_scratch_at);
+    int status =
+        multiply(call->up, stream, call, scratch, call->gathered.at, call->products.at, call->up_scratch_at);
     if (status)
         return status;
     gate_all(call, tensors, sizes, functions);
-    status = multiply(call->down, stream, call, scratch, call->gated.at, call->results.at,
-                      call->down_scratch_at);
+    status =
+        multiply(call->down, stream, call, scratch, call->gated.at, call->results.at, call->down_scratch_at);
     if (!status)
         functions->add_up(call, tensors, places);
     return status;

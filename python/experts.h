@@ -45,13 +45,13 @@ typedef struct {
 
 /* The tensors of a call. */
 typedef struct {
-    const void *x;          /* [tokens, width of gathered] */
-    const int64_t *index;   /* [tokens, top_k]: the experts of each token */
-    const void *weights;    /* [tokens, top_k]: what their results are multiplied by */
+    const void *x;        /* [tokens, width of gathered] */
+    const int64_t *index; /* [tokens, top_k]: the experts of each token */
+    const void *weights;  /* [tokens, top_k]: what their results are multiplied by */
     int weights_type;
-    const int64_t *up_columns;   /* [nexperts, K]: the columns that up multiplies, or NULL: all as they come */
+    const int64_t *up_columns; /* [nexperts, K]: the columns that up multiplies, or NULL: all as they come */
     const int64_t *down_columns; /* the same for down */
-    void *y;                /* [tokens, width of results] */
+    void *y;                     /* [tokens, width of results] */
     char *scratch;
 } experts_tensors;
 

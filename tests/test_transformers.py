@@ -445,8 +445,8 @@ def test_configs_for_floats_that_are_refused(tmp_path: Path) -> None:
 
 
 def test_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The snippet of docs/models.md runs, and the page has a row for each format."""
-    (snippet,) = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE)
+    """The first snippet of docs/models.md runs, and the page has a row for each format."""
+    snippet = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE)[0]
     monkeypatch.chdir(tmp_path)
     exec(snippet, {})
     assert "QuantLinear(<Linear [.., 64] -> [.., 128]: f32 x u4 in groups of 32" in capsys.readouterr().out

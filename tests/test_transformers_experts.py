@@ -178,6 +178,17 @@ def test_short_floats_and_generation(tmp_path: Path) -> None:
     assert tokens.shape == (3, 12)
 
 
+def test_snippet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The snippet of docs/models.md that times experts."""
+    page = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
+    snippet = re.findall(r"(?ms)^```python\n(.*?)^```$", page)[1]
+    monkeypatch.chdir(tmp_path)
+    exec(snippet, {})
+    assert re.search(
+        r"(?m)^256 \{'torch': '.* ms', 'int8': '.* ms', 'bf16': '.* ms'\}$", capsys.readouterr().out
+    )
+
+
 def experts(sizes: tuple[int, int] = (64, 32)) -> tuple[QuantExperts, Any]:
     """Random experts of zemm, and the module of Transformers that they replace."""
     original = mixture("Mixtral").model.layers[0].mlp.experts

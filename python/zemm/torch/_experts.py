@@ -22,7 +22,6 @@ _library.define(
     " Tensor? down_columns, str gate, int in_features, SymInt out_features) -> Tensor",
     tags=(torch.Tag.pt2_compliant_tag,),
 )
-_Columns = torch.Tensor | None
 _SHORT = (torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -59,8 +58,8 @@ def run(
     weights: torch.Tensor,
     up: Linear,
     down: Linear,
-    up_columns: _Columns,
-    down_columns: _Columns,
+    up_columns: torch.Tensor | None,
+    down_columns: torch.Tensor | None,
     gate: Gate,
 ) -> torch.Tensor:
     """y [tokens, N] of x [tokens, K]: for each token the sum over its experts, index [tokens, k], of weight *
@@ -103,8 +102,8 @@ def _run(
     weights: torch.Tensor,
     up: list[torch.Tensor],
     down: list[torch.Tensor],
-    up_columns: _Columns,
-    down_columns: _Columns,
+    up_columns: torch.Tensor | None,
+    down_columns: torch.Tensor | None,
     gate: str,
     in_features: int,
     out_features: int,

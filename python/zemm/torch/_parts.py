@@ -172,9 +172,8 @@ def _tag_of(md: MemoryDesc) -> str | None:
 
 def _plain_tag(dims: tuple[int, ...], data_type: DataType) -> str:
     """A dense layout without blocks, whose rows end with a byte."""
-    batch = "abc"[: len(dims) - 2]
-    rows, columns = "abc"[len(dims) - 2 : len(dims)]
-    return batch + (columns + rows if data_type in FOUR_BIT and dims[-1] % 2 else rows + columns)
+    is_odd = data_type in FOUR_BIT and dims[-1] % 2
+    return ("ba" if is_odd else "ab") if len(dims) == 2 else ("acb" if is_odd else "abc")
 
 
 def _array(part: torch.Tensor, data_type: DataType, shape: list[int]) -> NDArray[Any]:

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mixture of experts as one operator, torch.ops.zemm.experts: what is between the products, types, numbers
+of rows, programs of torch."""
+
+import copy
+import io
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from support_checkpoints import torch
+from zemm._layers.gate import Gate
+from zemm.transformers._experts import QuantExperts
+from zemm.transformers._formats.format import Packed
+from zemm.transformers._gates import between, gate_of
+
+EXPERTS, K, WIDTH, N = 5, 64, 96, 128
+F = torch.nn.functional
+
+
+def halves(gate: Any) -> Any:
+    def apply(_: Any, rows: torch.Tensor) -> torch.Tensor:
+        x, up = rows.chunk(2, dim=-1)
+        made: torch.Tensor = gate(x, up)
+        return made
+
+    return apply
+
+
+def limited(x: torch.Tensor, up: torch.Tensor) -> Any:
+    return F.silu(x.clamp(max=7)) * up.clamp(-7, 7)
+
+
+def swiglu(x: torch.Tensor, up: torch.Tensor) -> Any:
+    x = x.clamp(max=7)
+    return (up.clamp(-7, 7) + 1) * x * torch.sigmoid(1.702 * x)
+
+
+GATES: dict[str, Any] = {
+    "silu": halves(lambda x, up: F.silu(x) * up),
+    "gelu": halves(lambda x, up: F.gelu(x) * up),
+    "gelu by tanh": halves(lambda x, up: F.gelu(x, approximate="tanh") * up),
+    "relu": halves(lambda x, up: F.relu(x) * up),
+    "limits": halves(limited),
+    "swiglu": halves(swiglu),
+    "swiglu of columns side by side": lambda _, rows: swiglu(rows[..., ::2], rows[..., 1::2]),
+    "squared relu without gates": lambda x: F.relu(x).square(),
+    "silu without gates": F.silu,
+}
+
+
+class Original(torch.nn.Module):
+    """A module behind Transformers' experts interface, as far as zemm asks it."""
+
+    def __init__(self, function: Any, has_gate: bool) -> None:
+        super().__init__()
+        self.has_gate, self.limit, self.alpha = has_gate, 7.0, 1.702
+        if has_gate:
+            self._apply_gate = types.MethodType(function, self)
+        else:
+            self.act_fn = function
+
+
+def original_of(name: str) -> Original:
+    return Original(GATES[name], "without" not in name)
+
+
+def layers(has_gate: bool = True, **more: Any) -> tuple[zemm.Linear, zemm.Linear]:
+    rng = np.random.default_rng(0)
+    w = [
+        rng.standard_normal((EXPERTS, *shape), np.float32) / 8
+        for shape in ((K, WIDTH * (1 + has_gate)), (WIDTH, N))
+    ]
+    bias = rng.standard_normal((EXPERTS, w[0].shape[-1]), np.float32)
+    up, down = (
+        zemm.Linear.from_float(values, own, bits=8, group=32, **more)
+        for values, own in zip(w, (bias, None), strict=True)
+    )
+    return up, down
+
+
+def made(name: str = "silu", columns: Any = (None, None), **more: Any) -> QuantExperts:
+    up, down = layers("without" not in name, **more)
+    return QuantExperts(Packed(up, columns[0]), Packed(down, columns[1]), original_of(name))
+
+
+def tokens(count: int, top_k: int = 3, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, ...]:
+    generator = torch.Generator().manual_seed(count)
+    x = torch.randn(count, K, generator=generator).to(dtype)
+    index = torch.rand(count, EXPERTS, generator=generator).argsort(-1)[:, :top_k]
+    return x, index, torch.rand(count, top_k, generator=generator).to(dtype)
+
+
+def expected(
+    module: QuantExperts, x: torch.Tensor, index: torch.Tensor, weights: torch.Tensor
+) -> torch.Tensor:
+    """The same one row after the other, with the layers' own calls for an expert, in float32."""
+    y = torch.zeros(len(x), N)
+    for token, chosen in enumerate(index.tolist()):
+        for k, expert in enumerate(chosen):
+            row = x[token : token + 1].float()
+            for part in (module.up, module.down):
+                assert part.layer is not None
+                row = row if part.columns is None else row[:, part.columns[expert]]
+                row = part.layer(row, expert=expert)
+                row = between(module.original, row) if part is module.up else row
+            y[token] += weights[token, k].float() * row[0]
+    return y
+
+
+def assert_near(y: torch.Tensor, wanted: torch.Tensor, error: float) -> None:
+    assert y.shape == wanted.shape
+    assert (y.float() - wanted).abs().max() <= error * wanted.abs().max()
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_gates(name: str) -> None:
+    """Each is found, and is what the module does."""
+    module, given = made(name), tokens(9)
+    assert module.gate == gate_of(module.original) is not None
+    assert_near(module(*given), expected(module, *given), 1e-5)
+
+
+def test_each_element_of_a_gate() -> None:
+    """Of no number of elements in particular, from numbers that overflow to denormal ones."""
+    for name in GATES:
+        original = original_of(name)
+        gate = gate_of(original)
+        assert gate is not None
+        rows = torch.randn(3, 602) * torch.tensor([[1e-15], [1.0], [100.0]])
+        wanted = between(original, rows.double())
+        error = (torch.from_numpy(gate(rows.numpy())) - wanted).abs().amax(-1)
+        assert (error <= 1e-6 * wanted.abs().amax(-1)).all(), name
+        assert Gate.of_text(gate.text) == gate
+    silu = Gate()(np.float32([[np.nan, np.inf, -200, 1, 1, 1]]))
+    np.testing.assert_allclose(silu, np.float32([[np.nan, np.inf, 0]]), atol=1e-30)
+
+
+def test_a_gate_that_zemm_does_not_know() -> None:
+    module, given = made(), tokens(9)
+    other = Original(halves(lambda x, up: torch.sin(x) * up), True)
+    module = QuantExperts(Packed(module.up.layer), Packed(module.down.layer), other)  # type: ignore[arg-type]
+    assert module.gate is None
+    assert_near(module(*given), expected(module, *given), 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+@pytest.mark.parametrize("activation", ["f32", "bf16", "f16", "int8"])
+def test_types(dtype: torch.dtype, activation: str) -> None:
+    module, given = made(activation=activation), tokens(9, dtype=dtype)
+    y = module(*given)
+    assert y.dtype is dtype
+    rounding = 0.02 if dtype is torch.bfloat16 or activation == "bf16" else 0.003
+    assert_near(
+        y, expected(module, *given), 1e-5 if dtype is torch.float32 and activation == "f32" else rounding
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_columns(dtype: torch.dtype) -> None:
+    """Each expert may take its inputs in an order of its own."""
+    generator = torch.Generator().manual_seed(0)
+    columns = [
+        torch.stack([torch.randperm(k, generator=generator) for _ in range(EXPERTS)]) for k in (K, WIDTH)
+    ]
+    for chosen in (columns, (columns[0], None), (None, columns[1])):
+        module, given = made(columns=chosen), tokens(9, dtype=dtype)
+        assert_near(module(*given), expected(module, *given), 1e-5 if dtype is torch.float32 else 0.02)
+
+
+@pytest.mark.parametrize("count", [1, 2, 33, 200])
+def test_numbers_of_tokens(count: int) -> None:
+    module, given = made(), tokens(count)
+    assert_near(module(*given), expected(module, *given), 1e-5)
+
+
+def test_all_tokens_to_one_expert() -> None:
+    module, (x, index, weights) = made(), tokens(20, 1)
+    for expert in range(EXPERTS):
+        index = torch.full_like(index, expert)
+        assert_near(module(x, index, weights), expected(module, x, index, weights), 1e-5)
+
+
+def test_tensors_that_are_not_dense() -> None:
+    module, (x, index, weights) = made(), tokens(9)
+    wanted = module(x, index, weights)
+    torch.testing.assert_close(module(x.T.contiguous().T, index.int(), weights.double()), wanted)
+    torch.testing.assert_close(module(x, index.repeat(1, 2)[:, :3], weights), wanted)
+
+
+def test_refusals() -> None:
+    module, (x, index, weights) = made(), tokens(9)
+    for wrong in (EXPERTS, -1):
+        bad = index.clone()
+        bad[4, 1] = wrong
+        with pytest.raises(ValueError, match=f"top_k_index has expert {wrong} of 5"):
+            module(x, bad, weights)
+    with pytest.raises(
+        ValueError, match=r"hidden_states have shape \(9, 63\), the experts take \[tokens, 64\]"
+    ):
+        module(x[:, 1:], index, weights)
+    with pytest.raises(ValueError, match=r"top_k_weights \(9, 2\), not \[9, k\] both"):
+        module(x, index, weights[:, 1:])
+    with pytest.raises(ValueError, match="hidden_states"):
+        module(x.requires_grad_(), index, weights)
+    layers = module.up._tensors(), module.down._tensors(), None, None
+    with pytest.raises(ValueError, match="top_k_weights"):
+        torch.ops.zemm.experts(x.detach(), index, weights.requires_grad_(), *layers, Gate().text, K, N)
+
+
+def test_a_compiled_program_is_one_graph() -> None:
+    """With any number of tokens, and without being compiled again for each."""
+    module = made(activation="int8")
+    compiled = torch.compile(module, fullgraph=True, dynamic=True)
+    counters = torch._dynamo.utils.counters["stats"]
+    graphs = []
+    with torch.no_grad():
+        for count in (7, 2, 40):
+            given = tokens(count)
+            torch.testing.assert_close(compiled(*given), module(*given), rtol=0, atol=0)
+            graphs.append(counters["unique_graphs"])
+    assert graphs == graphs[:1] * 3
+
+
+def test_an_exported_program() -> None:
+    """It has the layers, and takes any number of tokens."""
+    module = made()
+    rows = torch.export.Dim("tokens", min=2, max=4096)
+    program = torch.export.export(module, tokens(7), dynamic_shapes=({0: rows},) * 3)
+    assert [n.target for n in program.graph.nodes if n.op == "call_function"] == [
+        torch.ops.zemm.experts.default
+    ]
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    wanted = module(*tokens(30))
+    del module, program
+    file.seek(0)
+    torch.testing.assert_close(torch.export.load(file).module()(*tokens(30)), wanted, rtol=0, atol=0)
+
+
+def test_vmap() -> None:
+    module = made()
+    x, index, weights = (torch.stack(parts) for parts in zip(*(tokens(6) for _ in range(3)), strict=True))
+    x = x * torch.tensor([1, 2, 3])[:, None, None]
+    y = torch.func.vmap(module)(x, index, weights)
+    torch.testing.assert_close(y[2], module(x[2], index[2], weights[2]))
+
+
+def test_a_copy() -> None:
+    module, given = made(), tokens(5)
+    torch.testing.assert_close(copy.deepcopy(module).to(torch.bfloat16)(*given), module(*given))
