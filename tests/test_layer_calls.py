@@ -94,3 +94,29 @@ def test_a_call_while_another_is_prepared(engine: zemm.Engine, monkeypatch: pyte
     monkeypatch.setattr(host, "pointer", interrupted)
     assert np.array_equal(layer(x), expected)
     assert np.array_equal(results[0], of_other)
+
+
+def test_layers_of_one_shape_share_what_calls_touch(engine: zemm.Engine) -> None:
+    """Primitives and memories, but no weights and no results: calls in turns give what calls alone give, waited
+    for or not, also where K = N, and tensors of a call have equal shapes."""
+    w = RNG.standard_normal((4, K, K)).astype(np.float32)
+    kinds = [{"activation": "int8"}, {"activation": "f32"}, {"activation": "int8", "symmetric": True}]
+    layers = [zemm.Linear.from_float(m, group=GROUP, engine=engine, **k) for m in w for k in kinds]
+    x = RNG.standard_normal((4, 3, K)).astype(np.float32)
+    alone = [[layer(a) for a in x] for layer in layers]
+    for k, layer in enumerate(layers):
+        for a, y in zip(x, alone[k], strict=True):
+            assert np.abs(y - a @ w[k // len(kinds)]).max() < 0.02 * np.abs(y).max()
+    streams = zemm.Stream(engine), zemm.Stream(engine)
+    in_streams = [[layer(a, stream=streams[i % 2]) for i, layer in enumerate(layers)] for a in x]
+    for stream in streams:
+        stream.wait()
+    for j, a in enumerate(x):
+        for k, layer in enumerate(layers):
+            assert np.array_equal(in_streams[j][k], alone[k][j])
+            assert np.array_equal(layer(a), alone[k][j])
+    calls = [layer._calls.get(3, "f32", "f32", None) for layer in layers[:: len(kinds)]]
+    assert len({id(call._matmul) for call in calls}) == 1
+    assert len({id(call._dst.memory) for call in calls}) == 1
+    unlike = [layer._calls.get(3, "f32", "f32", None)._matmul for layer in layers[: len(kinds)]]
+    assert len({id(p) for p in unlike}) == len(kinds)

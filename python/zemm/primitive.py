@@ -39,6 +39,13 @@ class PrimitiveDesc(ProcessBound):
         keep = tuple(e._handle for e in engines)
         self._handle: Any = library.create("primitive_desc", function, *args, keep=keep)
 
+    def _keep_problem(self, tensors: tuple[MemoryDesc | None, ...], attr: Attr | None) -> None:
+        self._tensors, self._settings = tensors, {} if attr is None else dict(attr._made)
+
+    def _problem(self) -> tuple[Any, ...]:
+        """What the descriptor was made of, without the engines. It can be hashed if there are no post-ops."""
+        return type(self), self._tensors, frozenset(self._settings.items())
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.impl_info} on {self.engine!r}>"
 
@@ -62,6 +69,7 @@ class PrimitiveDesc(ProcessBound):
         """A copy, for which next_impl() may choose another implementation."""
         copy = type(self).__new__(type(self))
         copy._make(self.engine, self._engines, "primitive_desc_clone", self._handle)
+        copy._tensors, copy._settings = self._tensors, self._settings
         return copy
 
     def query_md(self, what: MdQuery, index: int = 0) -> MemoryDesc:
@@ -120,6 +128,7 @@ class MatmulPrimitiveDesc(PrimitiveDesc):
             check.handle(dst, MemoryDesc, "dst"),
             _optional(attr, Attr, "attr"),
         )
+        self._keep_problem((src, weights, dst, bias), attr)
 
 
 class ReorderPrimitiveDesc(PrimitiveDesc):
@@ -154,6 +163,7 @@ class ReorderPrimitiveDesc(PrimitiveDesc):
             check.handle(to, Engine, "dst_engine"),
             _optional(attr, Attr, "attr"),
         )
+        self._keep_problem((src, dst), attr)
 
 
 def _optional(value: Any, kind: type[Any], name: str) -> Any:

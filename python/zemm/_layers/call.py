@@ -12,19 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import Host
+from zemm._layers.slots import GroupedSlot, Shape, Slot
 from zemm._library import library
 from zemm._library.library import ARG
 from zemm._terminal import building
-from zemm.engine import Engine, Stream, stream_of
+from zemm.engine import Stream, stream_of
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
-from zemm.memory_desc import MemoryDesc
 from zemm.primitive import Primitive
 from zemm.words import DataType
 
-Shape = tuple[int, ...]
-Place = tuple[Any, int, int, int]  # as library.layer_call() takes it
-_SRC, _DST, _SCRATCH, _ENDS = range(4)  # the tensors of a call
+_SRC, _DST, _SCRATCH = range(3)  # the tensors of a call; slots.ENDS is the next one
 _ALIGNMENT = 64
 _FEW_BYTES = 1 << 16  # a call keeps so many from one run to the next
 
@@ -32,53 +30,6 @@ _FEW_BYTES = 1 << 16  # a call keeps so many from one run to the next
 def aligned(size: int) -> int:
     """The size with what follows it up to where the next tensor may begin."""
     return -(-size // _ALIGNMENT) * _ALIGNMENT
-
-
-class Slot:
-    """A memory whose bytes change with each call. On a CPU engine these are on the host, at an
-    address that the call gives; a GPU has its own, which are copied."""
-
-    def __init__(self, shape: Shape, data_type: DataType, engine: Engine) -> None:
-        md = MemoryDesc(shape, data_type)
-        self.shape, self.data_type, self.size = shape, data_type, md.size
-        self.memory = Memory.from_handle(md, engine, 0) if engine.kind == "cpu" else Memory(md, engine)
-
-    @property
-    def operand(self) -> Memory:
-        """What a matmul takes."""
-        return self.memory
-
-    def places(self, tensor: int, offset: int = 0) -> list[Place]:
-        """The buffers that get the address of a call's tensor."""
-        return [(self.memory._handle, 0, tensor, offset)]
-
-
-class GroupedSlot(Slot):
-    """The same for a matrix whose rows belong to `count` groups, one after the other."""
-
-    def __init__(self, shape: Shape, data_type: DataType, engine: Engine, count: int) -> None:
-        md = MemoryDesc.grouped(shape, data_type, 0, count)
-        if engine.kind == "cpu":
-            super().__init__(shape, data_type, engine)
-            self._grouped = Memory.from_handle(md, engine, [0, 0])
-            return
-        self._grouped = Memory(md, engine)
-        plain = MemoryDesc(shape, data_type)
-        self.shape, self.data_type, self.size = shape, data_type, plain.size
-        self.memory = Memory.from_handle(plain, engine, self._grouped.handle, keep=self._grouped._handle)
-
-    @property
-    def operand(self) -> Memory:
-        return self._grouped
-
-    def places(self, tensor: int, offset: int = 0) -> list[Place]:
-        """An execution has read where groups end when it returns."""
-        handle = self._grouped._handle
-        return [*super().places(tensor, offset), (handle, 0, tensor, offset), (handle, 1, _ENDS, 0)]
-
-    def write_ends(self, sizes: NDArray[np.int64]) -> None:
-        """Say on a GPU how many rows each group has."""
-        self._grouped.write(np.cumsum(sizes, dtype=np.int32), 1)
 
 
 class Quantizer:
@@ -91,8 +42,8 @@ class Quantizer:
         engine = primitive.engine
         of_scales, of_sums = ((*dims[:-1], dims[-1] // group) for group in groups)
         self.values = values
-        self.scales = Slot(of_scales, "f32", engine)
-        self.sums = Slot(of_sums, "s32", engine)
+        self.scales = Slot.of("scales", of_scales, "f32", engine)
+        self.sums = Slot.of("sums", of_sums, "s32", engine)
         self.slots = (self.values, self.scales, self.sums)
         self.primitive = primitive
         self.args = {
@@ -135,21 +86,23 @@ class LinearCall:
     ) -> None:
         engine = matmul.engine
 
-        def slot(shape: Shape, data_type: DataType) -> Slot:
+        def slot(part: str, shape: Shape, data_type: DataType) -> Slot:
             if groups is None:
-                return Slot(shape, data_type, engine)
-            return GroupedSlot(shape, data_type, engine, groups)
+                return Slot.of(part, shape, data_type, engine)
+            return GroupedSlot.in_groups(part, shape, data_type, engine, groups)
 
         self._on_host = engine.kind == "cpu"
-        self._src = slot(*src) if quantize is None else Slot(*src, engine)
-        self._dst = slot(*dst)
+        self._src = slot("src", *src) if quantize is None else Slot.of("src", *src, engine)
+        self._dst = slot("dst", *dst)
         self._quantizer: Quantizer | None = None
         args = {**args, ARG["SRC"]: self._src.operand, ARG["DST"]: self._dst.operand}
         executions = [(matmul, args)]
         places = [*self._src.places(_SRC), *self._dst.places(_DST)]
         self.scratch_size = 0
         if quantize is not None:
-            q = self._quantizer = Quantizer(quantize, self._src, slot(src[0], "s8"), src[0], k_groups)
+            q = self._quantizer = Quantizer(
+                quantize, self._src, slot("values", src[0], "s8"), src[0], k_groups
+            )
             args[ARG["SRC"]] = q.values.operand
             args[ARG["ATTR_SCALES"] | ARG["SRC"]] = q.scales.memory
             if {ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"], ARG["ATTR_OFFSETS"] | ARG["WEIGHTS"]} & args.keys():

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from numpy.typing import NDArray
 
@@ -24,6 +25,21 @@ from zemm.words import DataType, FpmathMode
 
 Shape = tuple[int, ...]
 MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thread keeps
+
+
+_lock = Lock()
+_primitives: "WeakValueDictionary[tuple[Any, ...], Primitive]" = WeakValueDictionary()
+
+
+def _primitive(pd: PrimitiveDesc) -> Primitive:
+    """The primitive that all layers of this problem on the engine share: a model has many of them, and what
+    their calls touch stays in the caches. pd: without post-ops, before any next_impl()."""
+    key = (id(pd.engine), pd._problem())  # a primitive keeps its engine alive
+    with _lock.current:
+        found = _primitives.get(key)
+        if found is None:
+            found = _primitives[key] = Primitive(pd)
+        return found
 
 
 _Key = TypeVar("_Key")
@@ -154,7 +170,7 @@ class LinearCalls:
         pd = self._grouped_desc(rows, src_dtype, dst_dtype, shared)
         src, dst = ((rows, k), src_dtype), ((rows, n), dst_dtype)
         groups = (self._group, self._sums_group)
-        return LinearCall(Primitive(pd), args, src, dst, quantize, groups, count)
+        return LinearCall(_primitive(pd), args, src, dst, quantize, groups, count)
 
     def _target(self, expert: int | None) -> tuple[PackedWeights, Memory | None]:
         """The weights and the bias of an expert, or of all."""
@@ -175,7 +191,7 @@ class LinearCalls:
     ) -> Primitive:
         key = ("matmul", len(weights.dims), src_dtype, dst_dtype)
         if key not in self._primitives:
-            self._primitives[key] = Primitive(self._matmul_desc(weights, bias, dst_dtype))
+            self._primitives[key] = _primitive(self._matmul_desc(weights, bias, dst_dtype))
         return self._primitives[key]
 
     def _matmul_desc(
@@ -215,7 +231,7 @@ class LinearCalls:
     def _quantize(self, ndims: int, src_dtype: DataType) -> Primitive:
         key = ("quantize", ndims, src_dtype)
         if key not in self._primitives:
-            self._primitives[key] = Primitive(self._quantize_desc(ndims, src_dtype))
+            self._primitives[key] = _primitive(self._quantize_desc(ndims, src_dtype))
         return self._primitives[key]
 
     def _quantize_desc(
