@@ -97,15 +97,15 @@ def test_a_call_while_another_is_prepared(engine: zemm.Engine, monkeypatch: pyte
 
 
 def test_layers_of_one_shape_share_what_calls_touch(engine: zemm.Engine) -> None:
-    """Primitives and memories, but no weights and no results: calls in turns give what calls alone give, waited
-    for or not, also where K = N, and tensors of a call have equal shapes."""
+    """Primitives and memories, but no weights and no results: calls in turns give what calls alone give,
+    waited for or not, also where K = N, and tensors of a call have equal shapes."""
     w = RNG.standard_normal((4, K, K)).astype(np.float32)
     kinds = [{"activation": "int8"}, {"activation": "f32"}, {"activation": "int8", "symmetric": True}]
     layers = [zemm.Linear.from_float(m, group=GROUP, engine=engine, **k) for m in w for k in kinds]
     x = RNG.standard_normal((4, 3, K)).astype(np.float32)
     alone = [[layer(a) for a in x] for layer in layers]
-    for k, layer in enumerate(layers):
-        for a, y in zip(x, alone[k], strict=True):
+    for k, results in enumerate(alone):
+        for a, y in zip(x, results, strict=True):
             assert np.abs(y - a @ w[k // len(kinds)]).max() < 0.02 * np.abs(y).max()
     streams = zemm.Stream(engine), zemm.Stream(engine)
     in_streams = [[layer(a, stream=streams[i % 2]) for i, layer in enumerate(layers)] for a in x]

@@ -20,5 +20,6 @@ from zemm.torch._embedding import QuantEmbedding
 from zemm.torch._module import QuantLinear
 from zemm.torch._quantize import quantize_
 from zemm.torch._report import QuantizedLayer, QuantizeReport
+from zemm.torch._threads import share_cores
 
-__all__ = ["QuantEmbedding", "QuantLinear", "QuantizeReport", "QuantizedLayer", "quantize_"]
+__all__ = ["QuantEmbedding", "QuantLinear", "QuantizeReport", "QuantizedLayer", "quantize_", "share_cores"]

@@ -16,6 +16,7 @@ from zemm.torch._embedding import QuantEmbedding
 from zemm.torch._module import QuantLinear
 from zemm.torch._operator import TYPES
 from zemm.torch._report import QuantizedLayer, QuantizeReport
+from zemm.torch._threads import share_cores
 from zemm.words import Activation
 
 Filter = Callable[[torch.nn.Module, str], bool]
@@ -56,7 +57,9 @@ def quantize_(
     symmetric, more: arguments of zemm.Linear.from_float(). Layers on the device meta become empty modules.
     Weights that torchao has quantised are taken as they are (QuantLinear.from_linear()).
 
-    All layers are made before the first one is replaced, so an error leaves the model as it was.
+    All layers are made before the first one is replaced, so an error leaves the model as it was. In the end
+    share_cores() is called.
+
     ValueError: an argument is wrong, or the model itself is a torch.nn.Linear. Its message names the layer.
     """
     if not isinstance(model, torch.nn.Module):
@@ -83,6 +86,7 @@ def quantize_(
         if module is not None:
             for parent, key in place.owners:
                 parent._modules[key] = module
+    share_cores()
     return QuantizeReport(tuple(_row(place, made) for place in places))
 
 

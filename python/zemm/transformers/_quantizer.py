@@ -10,6 +10,7 @@ import torch
 from transformers.quantizers.base import HfQuantizer
 
 from zemm.errors import InvalidArgumentsError, UnimplementedError, ZemmError, missing_package
+from zemm.torch import share_cores
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts
@@ -176,6 +177,7 @@ class Quantizer(HfQuantizer):
                 if isinstance(placeholder, kind):
                     model.set_submodule(name, placeholder.finished())
         model.requires_grad_(False)  # the layers refuse gradients
+        share_cores()
         return model
 
     @property
