@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""from_pretrained(tp_plan="auto") of quantised checkpoints by two processes, with a part of each layer each."""
+"""from_pretrained(tp_plan="auto") of quantised checkpoints: two processes have a part of each layer."""
 
 import os
 import socket
@@ -72,7 +72,9 @@ def hidden(model: Any) -> Any:
 
 
 def check_refusals(folder: Path) -> None:
-    sentence = r"the layer model\.layers\.0\.mlp\.down_proj cannot be cut for 2 processes: activation_group, 512,"
+    sentence = (
+        r"the layer model\.layers\.0\.mlp\.down_proj cannot be cut for 2 processes: activation_group, 512,"
+    )
     with zemm.transformers.registered(activation="int8"), pytest.raises(ValueError, match=sentence):
         load(folder / "one group", tp_plan="auto")
 

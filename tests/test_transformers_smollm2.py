@@ -88,7 +88,9 @@ def gptq(name: str, **config: Any) -> tuple[dict[str, Any], Store]:
 
 
 def awq() -> tuple[dict[str, Any], Store]:
-    module = pytest.importorskip("auto_round.export.export_to_awq.utils", reason="needs the package auto-round")
+    module = pytest.importorskip(
+        "auto_round.export.export_to_awq.utils", reason="needs the package auto-round"
+    )
 
     def store(_: str, w: NDArray[Any]) -> Stored:
         linear = linear_of(w)
@@ -187,8 +189,8 @@ def check(model: Any, reference: Any, prompts: Any) -> None:
 
 
 def check_int8(model: Any, reference: Any, prompts: Any) -> None:
-    """Each layer, given the same inputs, is the float layer of inputs that are rounded. All of them change the
-    logits by less than the rounding does."""
+    """Each layer, given the same inputs, is the float layer of inputs that are rounded. Together they change
+    the logits by less than the rounding does."""
     errors = {}
 
     def compare(name: str, x: Any, y: Any) -> None:

@@ -18,7 +18,9 @@ def is_distributed(model: Any) -> bool:
     config = getattr(model.config, "distributed_config", None)
     for key, what in _OTHERS.items():
         if (getattr(config, f"{key}_size", None) or 1) > 1:
-            raise UnimplementedError(f"{key}_size is above 1: zemm's layers take tensor parallelism, no {what}")
+            raise UnimplementedError(
+                f"{key}_size is above 1: zemm's layers take tensor parallelism, no {what}"
+            )
     return (getattr(config, "tp_size", None) or 1) > 1
 
 
@@ -26,8 +28,8 @@ def refuse_several(model: Any, what: str) -> None:
     """NotImplementedError: a model of this kind is loaded by several processes."""
     if is_distributed(model):
         raise UnimplementedError(
-            f"{what} cannot be loaded by several processes: leave out tp_plan, or load the checkpoint whole and"
-            " call zemm.torch.parallel.parallelize()"
+            f"{what} cannot be loaded by several processes: leave out tp_plan, or load the checkpoint whole"
+            " and call zemm.torch.parallel.parallelize()"
         )
 
 
@@ -50,4 +52,6 @@ def part_of(model: Any, name: str, module: Module) -> Module:
         style._apply(module.linear, mesh)
         return module
     except InvalidArgumentsError as error:
-        raise InvalidArgumentsError(f"the layer {name} cannot be cut for {mesh.size()} processes: {error}") from None
+        raise InvalidArgumentsError(
+            f"the layer {name} cannot be cut for {mesh.size()} processes: {error}"
+        ) from None

@@ -98,7 +98,9 @@ class Quantizer(HfQuantizer):
     def update_expected_keys(self, model: Any, expected_keys: list[str], loaded_keys: list[str]) -> list[str]:
         """Transformers 4, before it loads."""
         if getattr(model, "_device_mesh", None) is not None:
-            raise UnimplementedError("tp_plan needs Transformers 5: Transformers 4 cuts tensors before zemm packs them")
+            raise UnimplementedError(
+                "tp_plan needs Transformers 5: Transformers 4 cuts tensors before zemm packs them"
+            )
         checkpoint = Checkpoint(dict.fromkeys(loaded_keys), model.base_model_prefix)
         self._place(model, checkpoint)
         _check_all_placed(model, checkpoint)

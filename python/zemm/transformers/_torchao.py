@@ -16,7 +16,7 @@ from zemm.words import Activation
 
 
 class TorchAoQuantizer(TorchAoHfQuantizer):
-    """activation: of the layers; None: int8 where torchao quantises activations, else the type of the model."""
+    """activation: of the layers; None: int8 where torchao quantises activations, else the model's type."""
 
     activation: Activation | None = None
 
