@@ -98,8 +98,8 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("python", 1),
         *(("meson", nth) for nth in range(3, 10)),
         ("pip", 6),
-        ("pip", 9),  # the seventh and the eighth are optional
-        ("pip", 10),
+        ("pip", 10),  # the seventh to the ninth are optional
+        ("pip", 11),
         ("pytest", 6),
         ("python", 2),
         ("apt-get", 4),

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
+from zemm._arrays.blocked import row_major
 
 RNG = np.random.default_rng(3)
 K, N, GROUP = 64, 48, 32
@@ -153,3 +154,18 @@ def test_refusals(engine: zemm.Engine, call: Any, sentence: str) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the sentence is checked below)
         call(packed_u8(engine), engine)
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize(("k", "n"), [(70, 46), (66, 47), (8, 2), (130, 129)])
+def test_unpack_moves_blocks(engine: zemm.Engine, k: int, n: int, bits: int) -> None:
+    """Sizes that blocks do not divide, of one matrix, of several, and of one of several."""
+    codes = RNG.integers(0, 2**bits, (3, n, k)).astype(np.uint8)
+    plain = codes.swapaxes(-1, -2)
+    if bits == 4:
+        plain = zemm.pack_int4(plain) if n % 2 == 0 else zemm.pack_int4(codes).swapaxes(-1, -2)
+    values, data_type = (zemm.pack_int4(codes), "u4") if bits == 4 else (codes, None)
+    whole = zemm.pack(values, weights_dtype=data_type, transposed=True, engine=engine)
+    assert row_major(whole.md, whole.memory.read()) is not None, "the layout is one that numpy takes apart"
+    assert np.array_equal(whole.unpack(), plain)
+    assert np.array_equal(whole[2].unpack(), plain[2])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm._arrays.blocked import row_major
 from zemm._arrays.operands import (
     Parameter,
     describe,
@@ -27,7 +28,7 @@ from zemm._library import check
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.lists import TYPES
 from zemm.attributes import Attr
-from zemm.dtypes import FOUR_BIT, own_dtype
+from zemm.dtypes import FOUR_BIT, numpy_dtype, own_dtype
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -175,6 +176,8 @@ class PackedWeights:
         """A copy of the values in row-major order: [.., K, N]. 4-bit types are bytes with two values
         each, [.., K, N / 2] with an even N, else [.., K / 2, N] whose bytes have two values along
         K."""
+        if (found := row_major(self.md, self.memory.read())) is not None:
+            return found if self.data_type in FOUR_BIT else found.view(numpy_dtype(self.data_type))
         *leading, k, n = self.dims
         if self.data_type not in FOUR_BIT:
             plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type)).as_numpy()

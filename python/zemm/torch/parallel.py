@@ -101,14 +101,14 @@ class Colwise(_Style):
         module._set(shard(_layer_of(module), "N", mesh.get_local_rank(), mesh.size()))
         if not self.gather:
             return
-        group = mesh.get_group()
+        module.register_forward_hook(lambda module, args, y: gather(y, mesh))
 
-        def gathered(module: torch.nn.Module, args: Any, y: torch.Tensor) -> torch.Tensor:
-            parts = [torch.empty_like(y) for _ in range(mesh.size())]
-            dist.all_gather(parts, y.contiguous(), group=group)
-            return torch.cat(parts, -1)
 
-        module.register_forward_hook(gathered)
+def gather(part: torch.Tensor, mesh: DeviceMesh) -> torch.Tensor:
+    """The parts of all processes, one after the other along the last dimension."""
+    parts = [torch.empty_like(part) for _ in range(mesh.size())]
+    dist.all_gather(parts, part.contiguous(), group=mesh.get_group())
+    return torch.cat(parts, -1)
 
 
 class Rowwise(_Style):
@@ -155,6 +155,12 @@ _STYLES: dict[str, _Style] = {
 }
 
 
+def style_of(plan: Mapping[str, str], name: str) -> tuple[str, _Style | None]:
+    """The word that a plan has for a module, and what it does with a QuantLinear; None: it stays whole."""
+    word = plan.get(".".join("*" if part.isdigit() else part for part in name.split(".")), "")
+    return word, _STYLES.get(word)
+
+
 def parallelize(
     model: torch.nn.Module, mesh: DeviceMesh, plan: Mapping[str, str] | None = None
 ) -> dict[str, str]:
@@ -168,16 +174,16 @@ def parallelize(
         plan = getattr(model, "tp_plan", None)
     if not plan:
         raise InvalidArgumentsError(f"{type(model).__name__} has no tp_plan: give a plan")
-    found: dict[str, tuple[QuantLinear, str]] = {}
+    found: dict[str, tuple[QuantLinear, str, _Style]] = {}
     for name, module in model.named_modules():
-        word = plan.get(".".join("*" if part.isdigit() else part for part in name.split(".")), "")
-        if word in _STYLES and isinstance(module, QuantLinear):
-            found[name] = module, word
-    for name, (module, word) in found.items():  # before the first one is cut
+        word, style = style_of(plan, name)
+        if style is not None and isinstance(module, QuantLinear):
+            found[name] = module, word, style
+    for name, (module, _, style) in found.items():  # before the first one is cut
         try:
-            _STYLES[word].check(module, mesh)
+            style.check(module, mesh)
         except InvalidArgumentsError as error:
             raise InvalidArgumentsError(f"{name}: {error}") from None
-    for module, word in found.values():
-        _STYLES[word]._apply(module, mesh)
-    return {name: word for name, (_, word) in found.items()}
+    for module, _, style in found.values():
+        style._apply(module, mesh)
+    return {name: word for name, (_, word, _) in found.items()}

@@ -22,6 +22,7 @@ from zemm.transformers._formats.format import (
     Wanted,
 )
 from zemm.transformers._joined import joined
+from zemm.transformers._parallel import refuse_several
 from zemm.transformers._placeholder import Placeholder
 
 _Found = tuple[torch.nn.Module, ExpertsPlace, Parts | None]
@@ -87,6 +88,7 @@ class Experts:
         return not checkpoint.is_known() or self._format.is_stored(own, checkpoint)
 
     def _put(self, place: ExpertsPlace, placeholder: torch.nn.Module) -> None:
+        refuse_several(self._model, f"the experts {place.name}")
         self._model.set_submodule(place.name, placeholder)
 
     def _of_one_tensor(

@@ -25,6 +25,7 @@ import zemm.gguf
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS
 from zemm.transformers._modules import module_of
+from zemm.transformers._parallel import refuse_several
 from zemm.transformers._quantizer import ACTIVATIONS, on_the_host, tied_modules
 from zemm.words import Activation
 
@@ -43,6 +44,7 @@ class GgufQuantizer(GgufHfQuantizer):
         Transformers asks for the state of the model meanwhile, and theirs would be unpacked."""
         if self.supported or self.quantization_config.dequantize:
             return super().get_state_dict(checkpoint_file, model)
+        refuse_several(model, "a GGUF file")
         loader = _Loader(checkpoint_file, model, self.activation or ACTIVATIONS.get(self.dtype, "f32"))
         tensors, self._modules = loader.load(), loader.modules
         for path in self._modules:

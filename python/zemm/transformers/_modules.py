@@ -23,7 +23,10 @@ class ReorderedLinear(torch.nn.Module):
         return y
 
 
-def module_of(layer: Linear, columns: torch.Tensor | None = None) -> QuantLinear | ReorderedLinear:
+Module = QuantLinear | ReorderedLinear
+
+
+def module_of(layer: Linear, columns: torch.Tensor | None = None) -> Module:
     """The module that multiplies by a layer. columns: those of x that it takes, in its order."""
     linear = QuantLinear(layer)
     return linear if columns is None else ReorderedLinear(linear, columns)

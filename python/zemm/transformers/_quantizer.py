@@ -17,6 +17,7 @@ from zemm.transformers._experts_loading import Experts
 from zemm.transformers._formats import FORMATS, Floats
 from zemm.transformers._formats.format import FLOATS, Format, Place, Tensors, Wanted
 from zemm.transformers._modules import module_of
+from zemm.transformers._parallel import part_of
 from zemm.transformers._placeholder import Placeholder
 from zemm.words import Activation
 
@@ -97,6 +98,10 @@ class Quantizer(HfQuantizer):
 
     def update_expected_keys(self, model: Any, expected_keys: list[str], loaded_keys: list[str]) -> list[str]:
         """Transformers 4, before it loads."""
+        if getattr(model, "_device_mesh", None) is not None:
+            raise UnimplementedError(
+                "tp_plan needs Transformers 5: Transformers 4 cuts tensors before zemm packs them"
+            )
         checkpoint = Checkpoint(dict.fromkeys(loaded_keys), model.base_model_prefix)
         self._place(model, checkpoint)
         _check_all_placed(model, checkpoint)
@@ -115,7 +120,7 @@ class Quantizer(HfQuantizer):
                 and name not in kept
                 and self._is_quantised(model, name, module, checkpoint)
             ):
-                model.set_submodule(name, self._placeholder(name, module, checkpoint))
+                model.set_submodule(name, self._placeholder(model, name, module, checkpoint))
 
     def _is_quantised(self, model: Any, name: str, module: torch.nn.Linear, checkpoint: Checkpoint) -> bool:
         is_head = module is model.get_output_embeddings()
@@ -130,7 +135,9 @@ class Quantizer(HfQuantizer):
         prefix = f"{model.base_model_prefix}." if hasattr(model, model.base_model_prefix) else ""
         return name.startswith(prefix) and not is_head and not self._format.keeps(name)
 
-    def _placeholder(self, name: str, module: torch.nn.Linear, checkpoint: Checkpoint) -> Placeholder:
+    def _placeholder(
+        self, model: Any, name: str, module: torch.nn.Linear, checkpoint: Checkpoint
+    ) -> Placeholder:
         place = _place_of(name, module)
         wanted = {
             key: want
@@ -145,11 +152,14 @@ class Quantizer(HfQuantizer):
             bias = tensors.pop("bias", None)
             try:
                 packed = self._format.layer(place, tensors, bias, activation=self._activation())
-                return module_of(packed.layer, packed.columns)
             except ZemmError as error:
                 raise type(error)(f"the layer {name} cannot be packed: {error}") from None
+            return part_of(model, name, module_of(packed.layer, packed.columns))
 
-        return Placeholder(name, wanted, dtypes, self._format.reason(place), build)
+        placeholder = Placeholder(name, wanted, dtypes, self._format.reason(place), build)
+        # Transformers' plans look at them.
+        placeholder.in_features, placeholder.out_features = module.in_features, module.out_features
+        return placeholder
 
     def _activation(self) -> Activation:
         return self.activation if self.activation is not None else ACTIVATIONS.get(self._dtype, "f32")

@@ -2,7 +2,7 @@
 """Puts zemm's quantizers into Transformers' tables, and takes them out again."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from transformers.quantizers import auto
@@ -55,11 +55,14 @@ def _methods() -> dict[str, tuple[type[Any], type[Any] | None]]:
         FORMATS, (Quantizer, CheckpointConfig)
     )
     if "gguf" in auto.AUTO_QUANTIZER_MAPPING:  # not in Transformers 4
-        try:
+        from zemm.transformers._torchao import TorchAoQuantizer
+
+        found["torchao"] = TorchAoQuantizer, None
+        # Without the package gguf Transformers reads no such files, either.
+        with suppress(ImportError):
             from zemm.transformers._gguf import GgufQuantizer
-        except ImportError:
-            return found  # without the package gguf Transformers reads no such files, either
-        found["gguf"] = GgufQuantizer, None
+
+            found["gguf"] = GgufQuantizer, None
     return found
 
 
