@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program zemm-models: its command line."""
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from zemm._terminal.console import program
+from zemm.models import random_model, table
+from zemm.models.contestant import ACTIVATIONS, PEERS, Contestant, Settings, of_peer, of_zemm
+from zemm.models.contest import contest
+from zemm.models.errors import ModelsError
+from zemm.models.model import Model, find
+from zemm.models.text import tokens_of
+
+_ABOUT = """Times a model of Transformers with zemm's layers beside other runtimes: prefill and decode in
+tokens/s, loading, memory, the time to the first token, and how far logits are from the float model's."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="zemm-models", description=_ABOUT, allow_abbrev=False)
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--model", metavar="DIR|GGUF", help="a checkpoint, a GGUF file, or smollm2")
+    which.add_argument("--random", metavar="SHAPE", help=f"random weights: {', '.join(random_model.SHAPES)}")
+    parser.add_argument("--activation", default="int8,f32", help=f"of zemm: {', '.join(ACTIVATIONS)}")
+    parser.add_argument("--peer", default="", help=", ".join(PEERS))
+    parser.add_argument("--prompt", type=_count, default=512, metavar="N", help="tokens that are read")
+    parser.add_argument("--tokens", type=_count, default=64, metavar="N", help="tokens that are written")
+    parser.add_argument("--text-tokens", type=_number, default=512, metavar="N", help="0: no agreement")
+    parser.add_argument("--rounds", type=_count, default=3, metavar="N")
+    parser.add_argument("--threads", type=_count, default=len(os.sched_getaffinity(0)), metavar="N")
+    parser.add_argument("--bits", type=int, choices=(4, 8), default=4, help="of a float checkpoint with zemm")
+    parser.add_argument("--group", type=_count, default=128, metavar="N")
+    return parser
+
+
+def _count(text: str) -> int:
+    if (number := _number(text)) == 0:
+        raise argparse.ArgumentTypeError("0 is too few: give 1 or more")
+    return number
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is no count")
+    return int(text)
+
+
+@program
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark of a command line, by default the process's own. Returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    args = _parser().parse_args(arguments)
+    try:
+        return _run(args)
+    except ModelsError as error:
+        print(f"zemm-models: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _contestants(args: argparse.Namespace) -> list[Contestant]:
+    kinds = _chosen(args.activation, ACTIVATIONS, "--activation")
+    return [
+        *map(of_zemm, kinds),  # type: ignore[arg-type]
+        *map(of_peer, _chosen(args.peer, PEERS, "--peer")),
+    ]
+
+
+def _chosen(text: str, known: Sequence[str], option: str) -> list[str]:
+    names = list(dict.fromkeys(filter(None, text.split(","))))
+    if unknown := [name for name in names if name not in known]:
+        raise ModelsError(f"{option}={text}: {unknown[0]!r} is none of {', '.join(known)}")
+    return names
+
+
+def _run(args: argparse.Namespace) -> int:
+    who = _contestants(args)
+    settings = Settings(
+        args.prompt, args.tokens, args.text_tokens, args.rounds, args.threads, args.bits, args.group
+    )
+    with ExitStack() as stack:
+        model = _model(args, stack)
+        ids = tokens_of(model, max(settings.prompt, settings.text_tokens))
+        entries = contest(
+            who, model, settings, ids[: settings.prompt], ids[: settings.text_tokens], _say
+        )
+        _say("")
+        print(table.table(entries, model))
+    return 0
+
+
+def _model(args: argparse.Namespace, stack: ExitStack) -> Model:
+    if args.model is not None:
+        return find(args.model)
+    if args.random not in random_model.SHAPES:
+        raise ModelsError(f"--random={args.random}: none of {', '.join(random_model.SHAPES)}")
+    _say("writing random weights")
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zemm-models-"))
+    return random_model.write(args.random, Path(folder))
+
+
+def _say(text: str) -> None:
+    """Replace the line on the terminal that says what runs now."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
