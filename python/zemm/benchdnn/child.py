@@ -16,9 +16,7 @@ class Child:
 
     def __init__(self, module: str, env: Mapping[str, str] | None = None) -> None:
         self.link, theirs = Pipe()
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}; from {module} import serve; serve({theirs.fileno()})"
-        )
+        code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import serve; serve({theirs.fileno()})"
         # In a session of its own it does not get the Ctrl-C of a terminal.
         self._process = subprocess.Popen(
             [sys.executable, "-c", code],
