@@ -11,22 +11,30 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from zemm._terminal.console import program
-from zemm.models import random_model, table
-from zemm.models.contestant import ACTIVATIONS, PEERS, Contestant, Settings, of_peer, of_zemm
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.whole_file import check_writable, write_whole
+from zemm.models import random_model
 from zemm.models.contest import contest
+from zemm.models.contestant import ACTIVATIONS, PEERS, Contestant, Settings, of_peer, of_zemm
 from zemm.models.errors import ModelsError
 from zemm.models.model import Model, find
-from zemm.models.text import tokens_of
+from zemm.models.output import as_html, as_json
+from zemm.models.record import run_of
+from zemm.models.shapes import SHAPES
+from zemm.models.table import table
+from zemm.models.text import SOURCE, tokens_of
 
 _ABOUT = """Times a model of Transformers with zemm's layers beside other runtimes: prefill and decode in
 tokens/s, loading, memory, the time to the first token, and how far logits are from the float model's."""
+
+_WRITERS = {"json": as_json, "html": as_html}
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="zemm-models", description=_ABOUT, allow_abbrev=False)
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--model", metavar="DIR|GGUF", help="a checkpoint, a GGUF file, or smollm2")
-    which.add_argument("--random", metavar="SHAPE", help=f"random weights: {', '.join(random_model.SHAPES)}")
+    which.add_argument("--random", metavar="SHAPE", help=f"random weights: {', '.join(SHAPES)}")
     parser.add_argument("--activation", default="int8,f32", help=f"of zemm: {', '.join(ACTIVATIONS)}")
     parser.add_argument("--peer", default="", help=", ".join(PEERS))
     parser.add_argument("--prompt", type=_count, default=512, metavar="N", help="tokens that are read")
@@ -35,7 +43,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=_count, default=3, metavar="N")
     parser.add_argument("--threads", type=_count, default=len(os.sched_getaffinity(0)), metavar="N")
     parser.add_argument("--bits", type=int, choices=(4, 8), default=4, help="of a float checkpoint with zemm")
-    parser.add_argument("--group", type=_count, default=128, metavar="N")
+    parser.add_argument("--group", type=_count, default=128, metavar="N", help="of such a checkpoint")
+    for kind in _WRITERS:
+        parser.add_argument(
+            f"--{kind}", metavar="FILE", default="", help=f"write the results as {kind.upper()}"
+        )
     return parser
 
 
@@ -57,12 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     args = _parser().parse_args(arguments)
     try:
-        return _run(args)
-    except ModelsError as error:
-        print(f"zemm-models: {error}", file=sys.stderr)
+        return _run(args, shlex.join(["zemm-models", *arguments]))
+    except (ModelsError, UsageError) as error:
+        print(f"zemm-models: {str(error).removeprefix('err: ')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
+    finally:
+        _say("")
 
 
 def _contestants(args: argparse.Namespace) -> list[Contestant]:
@@ -80,27 +94,33 @@ def _chosen(text: str, known: Sequence[str], option: str) -> list[str]:
     return names
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, command: str) -> int:
     who = _contestants(args)
+    files = {kind: Path(name) for kind in _WRITERS if (name := getattr(args, kind))}
+    for kind, path in files.items():
+        check_writable(path, f"--{kind}")
     settings = Settings(
         args.prompt, args.tokens, args.text_tokens, args.rounds, args.threads, args.bits, args.group
     )
     with ExitStack() as stack:
         model = _model(args, stack)
         ids = tokens_of(model, max(settings.prompt, settings.text_tokens))
-        entries = contest(
-            who, model, settings, ids[: settings.prompt], ids[: settings.text_tokens], _say
-        )
-        _say("")
-        print(table.table(entries, model))
-    return 0
+        text = ids[: settings.text_tokens]
+        entries = contest(who, model, settings, ids[: settings.prompt], text, _say)
+    source = ("random tokens" if model.is_random else SOURCE) if text else ""
+    run = run_of(command, model, settings, source, entries)
+    _say("")
+    print(table(run))
+    for kind, path in files.items():
+        write_whole(path, _WRITERS[kind](run).encode(), f"--{kind}")
+    return 0 if any(entry.turns for entry in entries) else 1
 
 
 def _model(args: argparse.Namespace, stack: ExitStack) -> Model:
     if args.model is not None:
         return find(args.model)
-    if args.random not in random_model.SHAPES:
-        raise ModelsError(f"--random={args.random}: none of {', '.join(random_model.SHAPES)}")
+    if args.random not in SHAPES:
+        raise ModelsError(f"--random={args.random}: none of {', '.join(SHAPES)}")
     _say("writing random weights")
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zemm-models-"))
     return random_model.write(args.random, Path(folder))

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from zemm.benchdnn.child import Child
-from zemm.models import openvino
+from zemm.benchdnn.peers import PeerError
 from zemm.models.contestant import Contestant, Entry, Loaded, Settings, Turn
-from zemm.models.errors import LeftOut
 from zemm.models.llama_bench import LlamaBench
 from zemm.models.model import Model
 from zemm.models.worker import REASON
@@ -26,7 +25,7 @@ class Running(Protocol):
     version: str
 
     def turn(self, prompt: list[int], tokens: int) -> Turn:
-        """Read the prompt and write tokens. LeftOut: it cannot."""
+        """Read the prompt and write tokens. PeerError: it cannot."""
 
     def peak(self) -> int:
         """The most bytes that its process has had in memory."""
@@ -39,7 +38,7 @@ class Remote:
         env = {**os.environ, "ZEMM_CACHE_DIR": str(cache), "ZEMM_CACHE": "1"}
         self._child = Child("zemm.models.worker", env)
         self.version = ""
-        self._ask("make", who.kind, who, model, settings)
+        self._ask("make", who, model, settings)
 
     def load(self) -> Loaded:
         loaded: Loaded = self._ask("load")
@@ -60,14 +59,14 @@ class Remote:
         self._child.kill()
 
     def _ask(self, *message: Any) -> Any:
-        """The answer of the process. LeftOut: there is none."""
+        """The answer of the process. PeerError: there is none."""
         try:
             self._child.link.send(message)
             kind, value = self._child.link.recv()
         except (EOFError, OSError):
-            raise LeftOut(f"its process ended by {self._child.end()}") from None
+            raise PeerError(f"its process ended by {self._child.end()}") from None
         if kind == REASON:
-            raise LeftOut(value)
+            raise PeerError(value)
         return value
 
 
@@ -99,19 +98,17 @@ def contest(
 def _left_out(entry: Entry) -> Iterator[None]:
     try:
         yield
-    except LeftOut as error:
+    except PeerError as error:
         entry.refusal = str(error)
 
 
 def _started(
     entry: Entry, model: Model, settings: Settings, prompt: list[int], cache: Path, stack: ExitStack, say: Say
 ) -> Running:
-    """The runtime of an entry, loaded and called once. LeftOut: it cannot run."""
+    """The runtime of an entry, loaded and called once. PeerError: it cannot run."""
     who = entry.who
     if who.kind == "llama.cpp":
         return LlamaBench(model, settings)
-    if who.kind == "openvino":
-        return openvino.load(model, settings)
     cache.mkdir(mode=0o700)
     if who.kind == "zemm":
         say(f"loading with no kernels yet: {who.name}")
@@ -124,8 +121,8 @@ def _started(
     running = Remote(who, model, settings, cache)
     stack.callback(running.close)
     loaded = running.load()
+    entry.note, entry.version = loaded.note, loaded.version
     entry.warm = loaded, running.turn(prompt, 0)
-    entry.note = loaded.note
     return running
 
 

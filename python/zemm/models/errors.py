@@ -3,8 +3,4 @@
 
 
 class ModelsError(Exception):
-    """A mistake in the command line; the message is a sentence about it."""
-
-
-class LeftOut(Exception):
-    """A runtime cannot run the model, or is not installed; the message says why. The others go on."""
+    """A mistake in the command line, or a model that is none; the message is a sentence about it."""

@@ -7,9 +7,9 @@ import subprocess
 import tempfile
 import time
 
+from zemm.benchdnn.peers import PeerError
 from zemm.models import memory
 from zemm.models.contestant import Settings, Turn
-from zemm.models.errors import LeftOut
 from zemm.models.model import Model
 
 _PROGRAM = "llama-bench"
@@ -22,9 +22,9 @@ class LlamaBench:
     def __init__(self, model: Model, settings: Settings) -> None:
         path = shutil.which(_PROGRAM)
         if path is None:
-            raise LeftOut(f"there is no {_PROGRAM} on PATH: build llama.cpp and add its build/bin to PATH")
+            raise PeerError(f"there is no {_PROGRAM} on PATH: build llama.cpp and add its build/bin to PATH")
         if model.llama_file is None:
-            raise LeftOut("it loads GGUF files only, and this model is none")
+            raise PeerError("it loads GGUF files only, and this model is none")
         self._command = [path, "-m", str(model.llama_file), "-t", str(settings.threads)]
         self._command += ["-ngl", "0", "-r", "1", "-o", "json"]
         self._peak = 0
@@ -40,7 +40,7 @@ class LlamaBench:
         return self._peak
 
     def _run(self, *arguments: str) -> float:
-        """Tokens/s of a test. LeftOut: the program has failed."""
+        """Tokens/s of a test. PeerError: the program has failed."""
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
             process = subprocess.Popen(
                 [*self._command, *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=errors
@@ -55,7 +55,7 @@ class LlamaBench:
             output.seek(0), errors.seek(0)
             if process.returncode:
                 lines = errors.read().strip().splitlines() or ["it said nothing"]
-                raise LeftOut(f"{_PROGRAM} has failed: {lines[-1]}")
+                raise PeerError(f"{_PROGRAM} has failed: {lines[-1]}")
             (found,) = json.load(output)
         self.version = f"{found.get('build_number', '')} {found.get('build_commit', '')}".strip()
         return float(found["avg_ts"])

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model in Transformers, by zemm's layers or by torch alone."""
 
+import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import zemm.transformers
 from zemm.models import memory
 from zemm.models.contestant import Agreement, Contestant, Loaded, Settings, Turn
 from zemm.models.floats import put_floats
+from zemm.models.loading import measured
 from zemm.models.model import Model
 
 _ROWS = 64  # of logits that are compared at once
@@ -37,6 +40,8 @@ class Runtime:
 
     def __init__(self, who: Contestant, model: Model, settings: Settings) -> None:
         transformers.logging.set_verbosity_error()
+        if not sys.stderr.isatty():
+            transformers.logging.disable_progress_bar()
         torch.set_num_threads(settings.threads)
         torch.set_grad_enabled(False)
         self._who, self._model, self._settings = who, model, settings
@@ -47,32 +52,39 @@ class Runtime:
         if self._who.kind == "zemm":
             zemm.set_num_threads(self._settings.threads)
             zemm.Engine("cpu")
-        base, began = memory.resident(), time.perf_counter()
-        net, note = self._loaded()
+        version = zemm.__version__ if self._who.kind == "zemm" else torch.__version__
+        net, loaded = measured(self._made, version)
         self._net = net.eval()
-        seconds = time.perf_counter() - began
         # Whatever the checkpoint asks for, all runtimes do the same work.
         self._net.generation_config = transformers.GenerationConfig(do_sample=False, pad_token_id=0)
-        version = zemm.__version__ if self._who.kind == "zemm" else torch.__version__
-        return Loaded(seconds, base, memory.resident(), memory.peak(), version, note)
+        return replace(loaded, note=self._note())
 
-    def _loaded(self) -> tuple[Any, str]:
-        """The model, and a remark."""
+    def _made(self) -> Any:
         model, who, settings = self._model, self._who, self._settings
         load = transformers.AutoModelForCausalLM.from_pretrained
         arguments = {**model.source, "dtype": getattr(torch, who.dtype)}
         if who.kind != "zemm":
-            if model.gguf or model.is_float:
-                return load(**arguments), ""
+            if not self._is_put_back():
+                return load(**arguments)
             with zemm.transformers.registered():
-                return put_floats(load(**arguments)), "loaded by zemm, then dequantised"
+                return put_floats(load(**arguments))
         if model.is_float:
             config = zemm.transformers.ZemmConfig(
                 bits=settings.bits, group=settings.group, activation=who.activation
             )
-            return load(**arguments, quantization_config=config), f"{settings.bits} bits by zemm"
+            return load(**arguments, quantization_config=config)
         with zemm.transformers.registered(activation=who.activation):
-            return load(**arguments), ""
+            return load(**arguments)
+
+    def _is_put_back(self) -> bool:
+        """Whether torch gets layers that zemm has dequantised. Transformers itself does so for GGUF only; for
+        other formats it needs the packages that made them."""
+        return self._who.kind != "zemm" and not self._model.is_float and self._model.gguf is None
+
+    def _note(self) -> str:
+        if self._who.kind == "zemm" and self._model.is_float:
+            return f"{self._settings.bits} bits in groups of {self._settings.group}"
+        return "loaded by zemm, then dequantised" if self._is_put_back() else ""
 
     def turn(self, prompt: list[int], tokens: int) -> Turn:
         """Read the prompt and write tokens after the first one."""

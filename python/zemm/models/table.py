@@ -1,43 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results as a table."""
+"""The results as a table on the terminal."""
 
-from statistics import median
-
-from zemm.models.contestant import Entry
-from zemm.models.model import Model
+from zemm._terminal.columns import aligned
+from zemm.models.record import Record, Run
 
 _HEADS = (
-    "runtime", "load s", "first s cold", "first s warm", "prefill best/median", "decode best/median",
-    "MB loaded", "MB peak", "perplexity", "logits off by", "",
+    "runtime", "prefill tok/s", "ratio", "decode tok/s", "ratio", "load s cold/warm", "first s cold/warm",
+    "MB before/loaded/peak", "perplexity", "logits off by", "",
 )  # fmt: skip
 
 
-def table(entries: list[Entry], model: Model) -> str:
-    lines = [_HEADS, *(_line(entry) for entry in entries)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADS))]
-    return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
+def table(run: Run) -> str:
+    """A line about the model, and one for each runtime."""
+    about = run.settings
+    head = (
+        f"# {run.model} ({run.method}, {run.model_bytes / 1e6:.0f} MB), {about['prompt']} tokens read,"
+        f" {about['tokens']} written, {about['threads']} threads; tok/s are best/median of"
+        f" {about['rounds']} rounds, ratios those of zemm's best to the peer's"
     )
+    return f"{head}\n{aligned([_HEADS, *map(_line, run.records)])}"
 
 
-def _line(entry: Entry) -> tuple[str, ...]:
-    agreement = entry.agreement
-    warm, cold = entry.warm, entry.cold
+def _line(record: Record) -> tuple[str, ...]:
+    sizes = (record.bytes_before, record.bytes_loaded, record.bytes_peak)
     return (
-        entry.who.name,
-        f"{warm[0].seconds:.2f}" if warm else "",
-        f"{cold[1].first:.3f}" if cold else "",
-        f"{warm[1].first:.3f}" if warm else "",
-        _pair([turn.prefill for turn in entry.turns]),
-        _pair([turn.decode for turn in entry.turns]),
-        f"{warm[0].resident / 1e6:.0f}" if warm else "",
-        f"{entry.peak / 1e6:.0f}" if entry.peak else "",
-        f"{agreement.perplexity:.4g}" if agreement else "",
-        f"{agreement.difference:.2g}" if agreement and agreement.difference is not None else "",
-        entry.refusal or entry.note,
+        record.who,
+        _several("{:.1f}", record.prefill_best, record.prefill_median),
+        _several("{:.2f}x", record.prefill_ratio),
+        _several("{:.2f}", record.decode_best, record.decode_median),
+        _several("{:.2f}x", record.decode_ratio),
+        _several("{:.2f}", record.load_s_cold, record.load_s),
+        _several("{:.2f}", record.first_s_cold, record.first_s),
+        _several("{:.0f}", *(size and size / 1e6 for size in sizes)),
+        _several("{:.4g}", record.perplexity),
+        _several("{:.2g}", record.difference),
+        record.reason,
     )
 
 
-def _pair(rates: list[float]) -> str:
-    return f"{max(rates):.2f}/{median(rates):.2f}" if rates else ""
+def _several(pattern: str, *values: float | None) -> str:
+    """The figures with / between them; - for one that is missing, nothing if all are."""
+    if all(value is None for value in values):
+        return ""
+    return "/".join("-" if value is None else pattern.format(value) for value in values)

@@ -2,9 +2,11 @@
 """The process of a runtime: runs what contest.py asks it to, and answers."""
 
 import os
-import sys
 from multiprocessing.connection import Connection
 from typing import Any
+
+from zemm.benchdnn.peers import limit_spinning
+from zemm.models.contestant import Contestant
 
 # Answers: a value, or a sentence why there is none.
 VALUE, REASON = "value", "reason"
@@ -31,17 +33,15 @@ def serve(descriptor: int) -> None:
         pass  # The other side has gone.
 
 
-def _made(kind: str, *arguments: Any) -> Any:
-    from zemm.benchdnn.peers import limit_spinning
-
+def _made(who: Contestant, *arguments: Any) -> Any:
     limit_spinning()
-    import transformers
+    if who.kind == "openvino":
+        from zemm.models import openvino
 
-    if not sys.stderr.isatty():
-        transformers.logging.disable_progress_bar()
-    from zemm.models.runtime import Runtime
+        return openvino.Runtime(*arguments)
+    from zemm.models import runtime
 
-    return Runtime(*arguments)
+    return runtime.Runtime(who, *arguments)
 
 
 def _sentence(error: Exception) -> str:
