@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import cast
 
 from zemm._terminal.console import program
 from zemm.benchdnn.atoms import UsageError
@@ -23,6 +24,7 @@ from zemm.models.record import run_of
 from zemm.models.shapes import SHAPES
 from zemm.models.table import table
 from zemm.models.text import SOURCE, tokens_of
+from zemm.words import Activation
 
 _ABOUT = """Times a model of Transformers with zemm's layers beside other runtimes: prefill and decode in
 tokens/s, loading, memory, the time to the first token, and how far logits are from the float model's."""
@@ -81,10 +83,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _contestants(args: argparse.Namespace) -> list[Contestant]:
     kinds = _chosen(args.activation, ACTIVATIONS, "--activation")
-    return [
-        *map(of_zemm, kinds),  # type: ignore[arg-type]
-        *map(of_peer, _chosen(args.peer, PEERS, "--peer")),
-    ]
+    found = [of_zemm(cast(Activation, kind)) for kind in kinds]
+    found += [of_peer(name) for name in _chosen(args.peer, PEERS, "--peer")]
+    if not found:
+        raise ModelsError("--activation= and --peer= name no runtime")
+    return found
 
 
 def _chosen(text: str, known: Sequence[str], option: str) -> list[str]:
@@ -102,11 +105,11 @@ def _run(args: argparse.Namespace, command: str) -> int:
     settings = Settings(
         args.prompt, args.tokens, args.text_tokens, args.rounds, args.threads, args.bits, args.group
     )
+    _check_packages()
     with ExitStack() as stack:
         model = _model(args, stack)
-        ids = tokens_of(model, max(settings.prompt, settings.text_tokens))
-        text = ids[: settings.text_tokens]
-        entries = contest(who, model, settings, ids[: settings.prompt], text, _say)
+        prompt, text = tokens_of(model, settings)
+        entries = contest(who, model, settings, prompt, text, _say)
     source = ("random tokens" if model.is_random else SOURCE) if text else ""
     run = run_of(command, model, settings, source, entries)
     _say("")
@@ -114,6 +117,13 @@ def _run(args: argparse.Namespace, command: str) -> int:
     for kind, path in files.items():
         write_whole(path, _WRITERS[kind](run).encode(), f"--{kind}")
     return 0 if any(entry.turns for entry in entries) else 1
+
+
+def _check_packages() -> None:
+    try:
+        import zemm.transformers  # noqa: F401
+    except ImportError as error:
+        raise ModelsError(str(error)) from None
 
 
 def _model(args: argparse.Namespace, stack: ExitStack) -> Model:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GGUF file with random weights and no vocabulary: linear layers are Q4_0 (groups of 32), embeddings and the
-head are f16. A tensor at a time is in memory."""
+"""A GGUF file with random weights and no vocabulary: linear layers are Q4_0 (groups of 32), embeddings and
+the head are f16. A tensor at a time is in memory."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -35,25 +35,29 @@ class _Clock:
         """Nothing is left to show."""
 
 
+def settle(who: Contestant, threads: int) -> None:
+    """Settings of the process."""
+    transformers.logging.set_verbosity_error()
+    if not sys.stderr.isatty():
+        transformers.logging.disable_progress_bar()
+    torch.set_num_threads(threads)
+    if who.kind == "zemm":
+        zemm.set_num_threads(threads)
+
+
 class Runtime:
     """A model on one of the runtimes of Transformers."""
 
     def __init__(self, who: Contestant, model: Model, settings: Settings) -> None:
-        transformers.logging.set_verbosity_error()
-        if not sys.stderr.isatty():
-            transformers.logging.disable_progress_bar()
-        torch.set_num_threads(settings.threads)
-        torch.set_grad_enabled(False)
         self._who, self._model, self._settings = who, model, settings
         self._net: Any = None
 
     def load(self) -> Loaded:
         """Load the model. ValueError, NotImplementedError, ImportError: it cannot be."""
-        if self._who.kind == "zemm":
-            zemm.set_num_threads(self._settings.threads)
-            zemm.Engine("cpu")
-        version = zemm.__version__ if self._who.kind == "zemm" else torch.__version__
-        net, loaded = measured(self._made, version)
+        is_zemm = self._who.kind == "zemm"
+        if is_zemm:
+            zemm.Engine("cpu")  # which does not belong to the model
+        net, loaded = measured(self._made, zemm.__version__ if is_zemm else torch.__version__)
         self._net = net.eval()
         # Whatever the checkpoint asks for, all runtimes do the same work.
         self._net.generation_config = transformers.GenerationConfig(do_sample=False, pad_token_id=0)
@@ -100,6 +104,7 @@ class Runtime:
     def peak(self) -> int:
         return memory.peak()
 
+    @torch.no_grad()
     def agreement(self, ids: list[int], reference: Path, is_reference: bool) -> Agreement:
         """How well the model foresees a text. reference: the file of the float model's logits, which that
         model writes."""

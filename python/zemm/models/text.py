@@ -4,7 +4,8 @@
 import random
 from typing import Any
 
-from zemm.models.errors import ModelsError
+from zemm.models.contestant import Settings
+from zemm.models.errors import ModelsError, first_line
 from zemm.models.model import Model
 
 # Prose of Python's reference, which help() shows, in this order.
@@ -20,22 +21,40 @@ def text() -> str:
     return "\n".join(topics[name] for name in _TOPICS if name in topics)
 
 
-def tokens_of(model: Model, count: int) -> list[int]:
-    """The first tokens of the text, or random ones for a random model. ModelsError: there is no tokenizer, or
-    the text is too short."""
+def tokens_of(model: Model, settings: Settings) -> tuple[list[int], list[int]]:
+    """The prompt, and the text of the agreement: the first tokens of the text, or random ones for a random
+    model and where no agreement is asked for. ModelsError: the model cannot be read, has no tokenizer, or
+    cannot take so many."""
     import transformers
 
-    if model.is_random:
-        size = transformers.AutoConfig.from_pretrained(model.folder, local_files_only=True).vocab_size
-        return random.Random(_SEED).choices(range(size), k=count)
+    try:
+        config = transformers.AutoConfig.from_pretrained(**model.source).get_text_config()
+    except Exception as error:
+        raise ModelsError(
+            f"--model={model.name}: Transformers cannot read its config: {first_line(error)}"
+        ) from None
+    longest = getattr(config, "max_position_embeddings", None)
+    wanted = max(settings.prompt + settings.tokens + 1, settings.text_tokens)
+    if longest is not None and wanted > longest:
+        raise ModelsError(f"the model takes {longest} tokens, and {wanted} are asked for: lower --prompt")
+    count = max(settings.prompt, settings.text_tokens)
+    if model.is_random or not settings.text_tokens:
+        ids = random.Random(_SEED).choices(range(config.vocab_size), k=count)
+    else:
+        ids = _tokenised(model)
+        if len(ids) < count:
+            raise ModelsError(f"the text of {SOURCE} has {len(ids)} tokens, and {count} are asked for")
+    return ids[: settings.prompt], ids[: settings.text_tokens]
+
+
+def _tokenised(model: Model) -> list[int]:
+    import transformers
+
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(**model.source)
-    except (OSError, ValueError, KeyError, ImportError, NotImplementedError) as error:
-        raise ModelsError(f"--model={model.name} has no tokenizer that can be loaded: {error}") from None
-    ids = list(tokenizer(text()).input_ids)
-    if len(ids) < count:
+        return list(tokenizer(text()).input_ids)
+    except Exception as error:
         raise ModelsError(
-            f"the text of {SOURCE} has {len(ids)} tokens for this model, and --prompt or --text-tokens asks"
-            f" for {count}"
-        )
-    return ids[:count]
+            f"--model={model.name} has no tokenizer that can be loaded ({first_line(error)}):"
+            " --text-tokens=0 does without"
+        ) from None

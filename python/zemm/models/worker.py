@@ -5,45 +5,56 @@ import os
 from multiprocessing.connection import Connection
 from typing import Any
 
+from zemm._terminal import building
 from zemm.benchdnn.peers import limit_spinning
-from zemm.models.contestant import Contestant
+from zemm.models.contestant import Contestant, Settings
+from zemm.models.errors import first_line
+from zemm.models.model import Model
 
 # Answers: a value, or a sentence why there is none.
 VALUE, REASON = "value", "reason"
 
 
+class Service:
+    """Makes a runtime of the first message, and calls its methods by the names in the others. is_alone: the
+    process has nothing else to do, so that its settings are the runtime's."""
+
+    def __init__(self, is_alone: bool) -> None:
+        self._is_alone = is_alone
+        self._runtime: Any = None
+
+    def answer(self, message: tuple[Any, ...]) -> tuple[str, Any]:
+        """VALUE and what the method returns, or REASON and a sentence."""
+        name, *arguments = message
+        try:
+            if self._runtime is None:
+                self._runtime = self._made(*arguments)
+                return VALUE, None
+            return VALUE, getattr(self._runtime, name)(*arguments)
+        except Exception as error:
+            return REASON, first_line(error)
+
+    def _made(self, who: Contestant, model: Model, settings: Settings) -> Any:
+        if who.kind == "openvino":
+            from zemm.models import openvino
+
+            return openvino.Runtime(model, settings)
+        from zemm.models import runtime
+
+        if self._is_alone:
+            runtime.settle(who, settings.threads)
+        return runtime.Runtime(who, model, settings)
+
+
 def serve(descriptor: int) -> None:
-    """Make a runtime of the first message, and call its methods by the names in the others, until the other
-    side closes the connection, a file descriptor."""
+    """Answer until the other side closes the connection, a file descriptor."""
     link = Connection(descriptor)
     os.dup2(2, 1)  # what libraries print is no part of the table
-    runtime: Any = None
+    building.is_quiet = True
+    limit_spinning()
+    service = Service(is_alone=True)
     try:
         while True:
-            name, *arguments = link.recv()
-            try:
-                if runtime is None:
-                    runtime = _made(*arguments)
-                    link.send((VALUE, None))
-                else:
-                    link.send((VALUE, getattr(runtime, name)(*arguments)))
-            except Exception as error:
-                link.send((REASON, _sentence(error)))
+            link.send(service.answer(link.recv()))
     except (EOFError, OSError):
         pass  # The other side has gone.
-
-
-def _made(who: Contestant, *arguments: Any) -> Any:
-    limit_spinning()
-    if who.kind == "openvino":
-        from zemm.models import openvino
-
-        return openvino.Runtime(*arguments)
-    from zemm.models import runtime
-
-    return runtime.Runtime(who, *arguments)
-
-
-def _sentence(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
