@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm.models.shapes import CONTEXT, Shape
+from zemm.models.shapes import CONTEXT, DEVIATION, STEP, Shape, nibbles
 
 _SEED = 1
 _BLOCK = 32  # values with a scale, an f16 before 16 bytes
 _BLOCK_BYTES = 18
-_STEP = np.float16(0.02 / np.sqrt((16**2 - 1) / 12))
 # The layers of a block, by their names in Transformers.
 _NAMES = {
     "self_attn.q_proj": "attn_q",
@@ -87,7 +86,7 @@ def _values(kind: str, dims: tuple[int, ...], rng: np.random.Generator) -> NDArr
     if kind == _F32:
         return np.ones(dims, np.float32)
     if kind == _F16:
-        return (0.02 * rng.standard_normal(dims, np.float32)).astype(np.float16)
-    blocks = rng.integers(0, 256, (int(np.prod(dims)) // _BLOCK, _BLOCK_BYTES), np.uint8)
-    blocks[:, :2] = np.frombuffer(_STEP.tobytes(), np.uint8)
-    return blocks
+        return (DEVIATION * rng.standard_normal(dims, np.float32)).astype(np.float16)
+    count = int(np.prod(dims)) // _BLOCK
+    scale = np.broadcast_to(np.frombuffer(np.float16(STEP).tobytes(), np.uint8), (count, 2))
+    return np.concatenate([scale, nibbles(count * _BLOCK // 2, rng).reshape(count, -1)], axis=1)

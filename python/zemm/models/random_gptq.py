@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm.models.shapes import CONTEXT, Shape
+from zemm.models.shapes import CONTEXT, DEVIATION, STEP, Shape, nibbles
 
 GROUP = 128
 _SEED = 1
-_DEVIATION = 0.02  # of all weights, as of a model that Transformers initialises
-_STEP = _DEVIATION / np.sqrt((16**2 - 1) / 12)  # of integers that are equally likely
 _EIGHTS = 0x77777777  # zero points of 8, less one
 
 
@@ -73,13 +71,13 @@ def _tensors(shape: Shape) -> Iterator[_Tensor]:
 def _values(tensor: _Tensor, rng: np.random.Generator) -> NDArray[Any]:
     shape = tensor.shape
     if tensor.kind == "normal":
-        return (_DEVIATION * rng.standard_normal(shape, np.float32)).astype(np.float16)
+        return (DEVIATION * rng.standard_normal(shape, np.float32)).astype(np.float16)
     if tensor.kind == "bits":
-        return rng.integers(0, 2**32, shape, np.uint32)
+        return nibbles(4 * int(np.prod(shape)), rng)
     if tensor.kind == "eights":
         return np.full(shape, _EIGHTS, np.uint32)
     if tensor.kind == "step":
-        return (_STEP * rng.uniform(0.5, 1.5, shape)).astype(np.float16)
+        return (STEP * rng.uniform(0.5, 1.5, shape)).astype(np.float16)
     return np.ones(shape, np.float16)
 
 

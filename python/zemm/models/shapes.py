@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of random models."""
+"""The shapes of random models, and what their weights have in common."""
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 CONTEXT = 8192  # the tokens that a model may look back to
+DEVIATION = 0.02  # of all weights, as of a model that Transformers initialises
+STEP = float(DEVIATION / np.sqrt((15**2 - 1) / 12))  # of 15 integers that are equally likely
 
 
 @dataclass(frozen=True)
@@ -41,3 +46,10 @@ SHAPES = {
     "llama-8b": Shape(4096, 14336, 32, 32, 8, 32000),
     "llama-tiny": Shape(256, 512, 2, 4, 2, 512),
 }
+
+
+def nibbles(count: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Bytes with two random integers from 1 to 15 each. Their middle is 8, as weights whose mean is not 0 would
+    add up to a few large activations, beside which 8 bits have no room for the others."""
+    low, high = rng.integers(1, 16, (2, count), np.uint8)
+    return low | high << np.uint8(4)
