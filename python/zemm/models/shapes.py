@@ -49,7 +49,7 @@ SHAPES = {
 
 
 def nibbles(count: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Bytes with two random integers from 1 to 15 each. Their middle is 8, as weights whose mean is not 0 would
-    add up to a few large activations, beside which 8 bits have no room for the others."""
+    """Bytes with two random integers from 1 to 15 each. Their middle is 8: weights whose mean is not 0
+    would add up to a few large activations, beside which 8 bits have no room for the others."""
     low, high = rng.integers(1, 16, (2, count), np.uint8)
     return low | high << np.uint8(4)
