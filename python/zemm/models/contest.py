@@ -2,6 +2,7 @@
 """Runs the contestants, each in a process of its own, in turns: A B A B."""
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -36,6 +37,8 @@ class Remote:
 
     def __init__(self, who: Contestant, model: Model, settings: Settings, cache: Path) -> None:
         env = {**os.environ, "ZEMM_CACHE_DIR": str(cache), "ZEMM_CACHE": "1"}
+        if sys.stderr is None or not sys.stderr.isatty():
+            env["TQDM_DISABLE"] = "1"  # the bars of Transformers
         self._child = Child("zemm.models.worker", env)
         self.version = ""
         self._ask("make", who, model, settings)

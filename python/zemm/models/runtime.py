@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model in Transformers, by zemm's layers or by torch alone."""
 
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -38,8 +37,6 @@ class _Clock:
 def settle(who: Contestant, threads: int) -> None:
     """Settings of the process."""
     transformers.logging.set_verbosity_error()
-    if not sys.stderr.isatty():
-        transformers.logging.disable_progress_bar()
     torch.set_num_threads(threads)
     if who.kind == "zemm":
         zemm.set_num_threads(threads)
