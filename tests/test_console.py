@@ -12,6 +12,18 @@ from zemm._terminal import console
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "zemm"
+PROGRAMS = {
+    "",
+    "benchdnn",
+    "benchdnn.cli",
+    "bundle",
+    "doctor",
+    "isa",
+    "models",
+    "models.cli",
+    "tune",
+    "tune.cli",
+}
 
 
 def programs() -> list[str]:
@@ -45,7 +57,7 @@ def run_unread(*command: str) -> tuple[int, str]:
 
 
 def test_programs() -> None:
-    assert {"", "benchdnn", "benchdnn.cli", "bundle", "doctor", "isa", "tune", "tune.cli"} == set(programs())
+    assert set(programs()) == PROGRAMS
 
 
 @pytest.mark.parametrize("name", programs())

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import zemm
 from support_results import NASTY, contest, run, timed
-from zemm.benchdnn import output, plot, rivals, whole_file
+from zemm.benchdnn import output, picture, plot, rivals, whole_file
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.peaks import Peaks
@@ -91,7 +91,7 @@ def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.M
     assert [line["who"] for line in lines] == ["zemm", "onednn"]
     assert float(lines[0]["gops"]) == own["gops"]
     assert lines[1]["peers"] == "onednn 1.2"
-    assert ("<svg" in files[2].read_text()) == plot.is_installed()
+    assert ("<svg" in files[2].read_text()) == picture.is_installed()
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_refused_before_anything_runs(
 def test_matplotlib_is_named_where_it_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(plot.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(picture.util, "find_spec", lambda name: None)
     assert main([f"--plot={tmp_path}/a.png", "--mode=P", "--matmul", "2x3:3x4"]) == 1
     assert "needs the package matplotlib: pip install matplotlib" in capsys.readouterr().err
     assert main([f"--output={tmp_path}/a.html", "--mode=S", "--matmul", "2x3:3x4"]) == 0

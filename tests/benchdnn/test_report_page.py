@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from support_results import NASTY, contest, run, timed
-from zemm.benchdnn import output, plot
+from zemm.benchdnn import output, picture
 from zemm.benchdnn.bars import bars
 from zemm.benchdnn.page import html
 from zemm.benchdnn.records import Record, Run
 from zemm.benchdnn.roofline import roofline
 
-needs_matplotlib = pytest.mark.skipif(not plot.is_installed(), reason=f"needs {plot.PACKAGE}")
+needs_matplotlib = pytest.mark.skipif(not picture.is_installed(), reason=f"needs {picture.PACKAGE}")
 VOID = {"meta", "link"}  # without an end tag in our pages
 
 
@@ -131,7 +131,7 @@ def test_checked_cases_have_a_table_only(interrupted: bool) -> None:
 
 
 def test_without_matplotlib_there_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plot.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(picture.util, "find_spec", lambda name: None)
     page = Page(html(contest()))
     assert page.tags["svg"] == 0
     assert page.tags["tr"] == 1 + 5

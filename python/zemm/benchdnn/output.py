@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from zemm.benchdnn import page, plot
+from zemm.benchdnn import page, picture, plot
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.records import Record, Run
 from zemm.benchdnn.whole_file import check_writable, write_whole
@@ -28,13 +28,13 @@ def check(outputs: list[str], plots: list[str], is_timed: bool) -> None:
             check_writable(Path(name), option)
     if plots and not is_timed:
         raise UsageError(f"err: --plot={plots[0]} draws times, and no case is timed: give --mode=P, too")
-    if is_timed and not plot.is_installed():
+    if is_timed and not picture.is_installed():
         if plots:
-            raise UsageError(f"err: --plot={plots[0]} needs {plot.PACKAGE}")
+            raise UsageError(f"err: --plot={plots[0]} needs {picture.PACKAGE}")
         for name in outputs:
             if Path(name).suffix.lower() == ".html":
                 print(
-                    f"warning: --output={name}: the page has no charts without {plot.PACKAGE}",
+                    f"warning: --output={name}: the page has no charts without {picture.PACKAGE}",
                     file=sys.stderr,
                 )
 

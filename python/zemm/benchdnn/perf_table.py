@@ -2,6 +2,7 @@
 """The table at the end of a run with peers or peaks: for each case a line of zemm and one of each
 peer."""
 
+from zemm._terminal.columns import aligned
 from zemm.benchdnn.perf import Row, chosen, limit_of, percent_of_peak, ratio
 
 _HEADS = (
@@ -21,12 +22,7 @@ Line = tuple[str, ...]
 def table(rows: list[Row]) -> str:
     """The rows with aligned columns. The last field of a peer is the problem that it ran, or why it
     did not. The ratio is the peer's host time divided by zemm's."""
-    lines = [_HEADS, *map(_line, rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADS))]
-    return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+    return aligned([_HEADS, *map(_line, rows)])
 
 
 def _line(row: Row) -> Line:

@@ -2,37 +2,20 @@
 """The charts of timed runs, the roofline and the bars of times, by matplotlib: as the picture of
 `--plot=FILE.png`, and as SVG for the page."""
 
-import io
-import re
 import textwrap
-import warnings
 from html import escape
-from importlib import util
 from typing import Any, NamedTuple
 
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.bars import CUT, Bar, Bars, bars
+from zemm.benchdnn.picture import COLOURS, as_element, colour, new_figure, number, saved, styled
 from zemm.benchdnn.records import REFUSED, Run
 from zemm.benchdnn.roofline import BANDWIDTH, Point, Roofline, roofline
 from zemm.benchdnn.verdict import REFERENCE
 
-PACKAGE = "the package matplotlib: pip install matplotlib"
 _MARKS = "os^DvPX*"
 # As many as a device has limits, at most.
 _LINES = ("-", "--", "-.", (0, (8, 2)), (0, (3, 1)), (0, (5, 1, 1, 1, 1, 1)))
-# By their names in the page's style sheet, which has others for dark pages.
-_COLOURS = {
-    "c0": "#0b63ce", "c1": "#d1570f", "c2": "#12876a", "c3": "#b0408f", "c4": "#a77b00", "c5": "#6a55c9",
-    "c6": "#7a4b2a", "c7": "#5c6b73", "ink": "#1c2330", "soft": "#5b6677", "roof": "#6b7689",
-    "grid": "#e9ecf1", "mild": "#86600a", "card": "#ffffff",
-}  # fmt: skip
-_STYLE = {
-    "svg.fonttype": "none", "font.size": 8, "text.color": _COLOURS["ink"], "axes.labelcolor": _COLOURS["ink"],
-    "axes.edgecolor": _COLOURS["roof"], "xtick.color": _COLOURS["soft"], "ytick.color": _COLOURS["soft"],
-    "axes.titlelocation": "left", "grid.color": _COLOURS["grid"], "legend.frameon": False,
-}  # fmt: skip
-_WIDTH = 10  # inches
-_MOST_PIXELS = 60_000  # of a picture's height
 _LETTERS = 130  # of a line
 
 
@@ -50,11 +33,6 @@ def charts(run: Run) -> Charts | None:
     return Charts(run, line, all_bars) if line is not None and all_bars is not None else None
 
 
-def is_installed() -> bool:
-    """Whether matplotlib is."""
-    return util.find_spec("matplotlib") is not None
-
-
 def png(run: Run) -> bytes:
     """The picture. UsageError if no case was timed."""
     drawn = charts(run)
@@ -66,20 +44,13 @@ def png(run: Run) -> bytes:
 
 
 def svg(drawn: Charts) -> str:
-    """The charts as an SVG element. Colours are variables of the page's style sheet; marks have what the
-    page shows beside them as `data-tip`."""
-    text = _saved(drawn, "", format="svg", transparent=True).decode()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg ") :], flags=re.DOTALL)
-    text = text.replace("<svg ", '<svg role="img" aria-label="Roofline and times" ', 1)
-    for name, colour in _COLOURS.items():
-        text = text.replace(colour, f"var(--{name})")
+    """The charts as an SVG element. Marks have what the page shows beside them as `data-tip`."""
     tips = {f"point{place}": _tip(point, drawn.run) for place, point in enumerate(drawn.line.points)}
 
-    def group(match: re.Match[str]) -> str:
-        tip = tips.get(match[1])
-        return f'<g class="point" tabindex="0" data-tip="{escape(tip)}">' if tip else "<g>"
+    def attributes(name: str) -> str:
+        return f' class="point" tabindex="0" data-tip="{escape(tips[name])}"' if name in tips else ""
 
-    return re.sub(r'<g id="([\w.]+)">', group, text)
+    return as_element(_saved(drawn, "", format="svg", transparent=True), "Roofline and times", attributes)
 
 
 def _caption(drawn: Charts) -> str:
@@ -95,29 +66,14 @@ def _caption(drawn: Charts) -> str:
     return " ".join(parts)
 
 
-def number(value: float) -> str:
-    """A number with three digits, or more if it is above 1000."""
-    if value >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
-
-
 def _saved(drawn: Charts, head: str, **how: Any) -> bytes:
     """The charts as a file, with `head` above them."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     run, line, all_bars = drawn
-    content = io.BytesIO()
-    with rc_context(_STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # names may have any letters
+    with styled():
         names = list(dict.fromkeys(record.who for record in run.records))
         rows = sum(len(case) + 1 for case in all_bars.cases)
         heights = [4.4, 0.8 + 0.17 * rows]
-        total = sum(heights) + 0.3 + 0.12 * len(head.splitlines())
-        figure = Figure((_WIDTH, total), min(150, _MOST_PIXELS / total), layout="constrained")
-        FigureCanvasAgg(figure)  # measures texts
+        figure = new_figure(sum(heights) + 0.3 + 0.12 * len(head.splitlines()))
         figure.suptitle(head, x=0, ha="left", fontsize=8, parse_math=False)
         figure.supxlabel(textwrap.fill(_caption(drawn), _LETTERS), x=0, ha="left", fontsize=8)
         above, below = figure.subplots(2, height_ratios=heights)
@@ -129,12 +85,7 @@ def _saved(drawn: Charts, head: str, **how: Any) -> bytes:
         figure.draw_without_rendering()  # gives the charts their places, which they keep
         figure.set_layout_engine("none")
         _names(above, line)
-        figure.savefig(content, dpi="figure", **how)
-    return content.getvalue()
-
-
-def _colour(place: int) -> str:
-    return _COLOURS[f"c{place % 8}"]
+        return saved(figure, **how)
 
 
 def _roofline(axes: Any, line: Roofline, names: list[str]) -> None:
@@ -143,21 +94,21 @@ def _roofline(axes: Any, line: Roofline, names: list[str]) -> None:
     ridges = [(f"{name} {number(roof)} GOPS", roof) for name, roof in line.roofs.items()]
     for style, (label, roof) in zip(_LINES, ridges, strict=False):
         axes.plot(
-            [line.ridge(roof), line.high[0]], [roof, roof], ls=style, color=_COLOURS["roof"], label=label
+            [line.ridge(roof), line.high[0]], [roof, roof], ls=style, color=COLOURS["roof"], label=label
         )
     if line.bandwidth:
         right = line.ridge(max(line.roofs.values(), default=line.high[1]))
         across = [line.low[0], right]
         label = f"{BANDWIDTH} {number(line.bandwidth)} GB/s"
-        axes.plot(across, [x * line.bandwidth for x in across], ":", color=_COLOURS["roof"], label=label)
+        axes.plot(across, [x * line.bandwidth for x in across], ":", color=COLOURS["roof"], label=label)
     for place, point in enumerate(line.points):
         which = names.index(point.record.who)
         axes.plot(
-            point.x, point.y, _MARKS[which % 8], color=_colour(which), markeredgecolor=_COLOURS["card"],
+            point.x, point.y, _MARKS[which % 8], color=colour(which), markeredgecolor=COLOURS["card"],
             zorder=4 if point.record.is_zemm else 3, gid=f"point{place}",
         )  # fmt: skip
     for which, name in enumerate(names):  # the keys of the legend
-        axes.plot([], [], _MARKS[which % 8], color=_colour(which), label=name)
+        axes.plot([], [], _MARKS[which % 8], color=colour(which), label=name)
     axes.set(
         xlabel="operations per byte", ylabel="GOPS", xscale="log", yscale="log",
         xlim=(line.low[0], line.high[0]), ylim=(line.low[1], line.high[1]),
@@ -197,11 +148,11 @@ def _bars(axes: Any, all_bars: Bars, names: list[str]) -> None:
         ticks[top + (len(case) - 1) / 2] = _name(case[0], 24)
         for bar in case:
             length = min(all_bars.length(bar), all_bars.longest)
-            label, colour = _label(bar, all_bars), _COLOURS["ink"]
+            label, ink = _label(bar, all_bars), COLOURS["ink"]
             if bar.time is None or bar.record.is_reference:
-                length, label, colour = 0.0, f"{bar.record.who}: {label}", _COLOURS["mild"]
-            axes.barh(top, length, 0.9, color=_colour(names.index(bar.record.who)))
-            _beside(axes, _shortened(label, _LETTERS), (length, top), (3, 0), va="center", color=colour)
+                length, label, ink = 0.0, f"{bar.record.who}: {label}", COLOURS["mild"]
+            axes.barh(top, length, 0.9, color=colour(names.index(bar.record.who)))
+            _beside(axes, _shortened(label, _LETTERS), (length, top), (3, 0), va="center", color=ink)
             top += 1
         top += 1
     axes.set_yticks(list(ticks), list(ticks.values()), parse_math=False)
@@ -210,14 +161,14 @@ def _bars(axes: Any, all_bars: Bars, names: list[str]) -> None:
     axes.set_xticks([tick for tick in axes.get_xticks() if tick <= all_bars.longest])
     axes.spines[["top", "right"]].set_visible(False)
     if all_bars.is_relative:
-        axes.axvline(1, color=_COLOURS["roof"], linestyle="--", linewidth=1, zorder=0)
+        axes.axvline(1, color=COLOURS["roof"], linestyle="--", linewidth=1, zorder=0)
 
 
 def _beside(axes: Any, text: str, place: tuple[float, float], offset: tuple[int, int], **how: Any) -> Any:
     """A text so many points from a place of the chart, which hides the lines behind it."""
     return axes.annotate(
         text, place, offset, textcoords="offset points", fontsize=7, parse_math=False, in_layout=False,
-        bbox={"facecolor": _COLOURS["card"], "edgecolor": "none", "pad": 0.5}, **how,
+        bbox={"facecolor": COLOURS["card"], "edgecolor": "none", "pad": 0.5}, **how,
     )  # fmt: skip
 
 

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Divides jobs among several processes (`--jobs`). Their results come in the order of the jobs."""
 
-import signal
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import Pipe
 from multiprocessing.connection import wait
 
 from zemm.benchdnn import verdict
 from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.child import Child
 from zemm.benchdnn.expand import Job
 from zemm.benchdnn.footprint import needs_the_memory
 from zemm.benchdnn.run import Announce, Outcome
@@ -23,7 +20,6 @@ from zemm.benchdnn.worker import DONE, STAGE
 # Neighbours often need the same kernel. A process that runs a block of them builds it once.
 _BLOCK = 64
 _BLOCKS_EACH = 4
-_EXIT_SECONDS = 10
 
 
 @dataclass
@@ -120,23 +116,13 @@ class Pool:
             self._workers.append(_Worker())
 
 
-class _Worker:
-    """One process: the connection to it, and the jobs that it was given and has not finished."""
+class _Worker(Child):
+    """One process, with the jobs that it was given and has not finished."""
 
     def __init__(self) -> None:
+        super().__init__("zemm.benchdnn.worker")
         self.block = _Block(deque())
         self.began = 0.0
-        self.link, theirs = Pipe()
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}; "
-            f"from zemm.benchdnn.worker import serve; serve({theirs.fileno()})"
-        )
-        # In a session of its own it does not get the Ctrl-C of a terminal.
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True,
-        )  # fmt: skip
-        theirs.close()
 
     def take(self, block: _Block) -> None:
         """Send it the jobs of a block."""
@@ -148,21 +134,6 @@ class _Worker:
         """The job that it ran, which is now none of its jobs any more, with its place."""
         self.began = time.perf_counter()
         return self.block.jobs.popleft()
-
-    def end(self) -> str:
-        """Wait for the end of a process that has closed its connection. Returns the cause."""
-        try:
-            code = self._process.wait(_EXIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            code = 0
-        self.kill()
-        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
-
-    def kill(self) -> None:
-        """End the process, whatever it does."""
-        self.link.close()
-        self._process.kill()
-        self._process.wait()
 
 
 def _blocks(jobs: list[Job], count: int) -> Iterator[_Block]:

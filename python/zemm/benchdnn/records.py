@@ -94,7 +94,7 @@ class Run:
         return {name: value for name, value in asdict(self).items() if name != "records"}
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """The text with escapes for what UTF-8 cannot encode. Arguments that are no UTF-8 have such
     characters."""
     return text.encode("utf-8", "backslashreplace").decode()
@@ -104,7 +104,7 @@ class Records:
     """Collects the records of a run."""
 
     def __init__(self, command: str) -> None:
-        self._command = _encodable(command)
+        self._command = encodable(command)
         self._date = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._records: list[Record] = []
         self._engines: dict[tuple[str, int], None] = {}
@@ -129,7 +129,7 @@ class Records:
 
     def _keep(self, record: Record) -> None:
         texts: dict[str, Any] = {
-            name: _encodable(value) for name, value in asdict(record).items() if isinstance(value, str)
+            name: encodable(value) for name, value in asdict(record).items() if isinstance(value, str)
         }
         self._records.append(replace(record, **texts))
 
@@ -138,7 +138,7 @@ class Records:
         import zemm
 
         return Run(
-            self._date, self._command, _processor(), len(os.sched_getaffinity(0)), zemm.__version__,
+            self._date, self._command, processor(), len(os.sched_getaffinity(0)), zemm.__version__,
             self._peers, [_device(*engine) for engine in self._engines], self._peaks, interrupted,
             self._records,
         )  # fmt: skip
@@ -181,7 +181,8 @@ def _device(kind: str, index: int) -> dict[str, Any]:
     return {"engine": f"{kind}:{index}", "name": engine.name, "features": own, "in_software": emulated}
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The name of this machine's processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

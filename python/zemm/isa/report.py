@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from zemm._terminal.columns import aligned
 from zemm.isa.analysis import Analysis
 from zemm.isa.pipes import Pipe
 from zemm.isa.weights import Stream
@@ -68,11 +69,7 @@ class Row(Protocol):
 
 
 def text(header: list[str], lines: Sequence[Row]) -> str:
-    cells = [header, *(line.cells() for line in lines)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-    return "\n".join(
-        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells
-    )
+    return aligned([header, *(line.cells() for line in lines)])
 
 
 # Columns that differ from run to run, or that follow from the others.

@@ -4,6 +4,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from zemm._terminal.columns import aligned
+
 
 @dataclass(frozen=True)
 class QuantizedLayer:
@@ -79,15 +81,7 @@ class QuantizeReport:
         ]
         count = f"{len(self.replaced)} of {len(self.layers)} replaced"
         rows.append((count, "", "", "", "", "", _size(self.nbytes_before), _size(self.nbytes_after), ""))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = []
-        for row in rows:
-            cells = [
-                text.ljust(width) if i in (0, 1, 8) else text.rjust(width)
-                for i, (text, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        return aligned(rows, right=range(2, 8))
 
 
 def _size(nbytes: int) -> str:

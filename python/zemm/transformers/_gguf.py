@@ -22,6 +22,7 @@ from transformers.modeling_gguf_pytorch_utils import (
 from transformers.quantizers.quantizer_gguf import GgufHfQuantizer
 
 import zemm.gguf
+from zemm._terminal.bar import steps
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS
 from zemm.transformers._modules import module_of
@@ -92,7 +93,12 @@ class _Loader:
         self.modules: dict[str, torch.nn.Module] = {}
 
     def load(self) -> dict[str, torch.Tensor]:
-        left = [name for name in self._file if not self._pack(name)]
+        left = []
+        with steps(len(self._file)) as begin:
+            for name in self._file:
+                begin(name)
+                if not self._pack(name):
+                    left.append(name)
         # The layers have their biases.
         self._names = {
             name: own for name, own in self._names.items() if own.rpartition(".")[0] not in self.modules

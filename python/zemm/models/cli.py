@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program zemm-models: its command line."""
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import cast
+
+from zemm._terminal.console import program
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.whole_file import check_writable, write_whole
+from zemm.models import random_model
+from zemm.models.contest import contest
+from zemm.models.contestant import ACTIVATIONS, PEERS, Contestant, Settings, of_peer, of_zemm
+from zemm.models.errors import ModelsError
+from zemm.models.model import Model, find
+from zemm.models.output import as_html, as_json
+from zemm.models.record import run_of
+from zemm.models.shapes import SHAPES
+from zemm.models.table import table
+from zemm.models.text import SOURCE, tokens_of
+from zemm.words import Activation
+
+_ABOUT = """Times a model of Transformers with zemm's layers beside other runtimes: prefill and decode in
+tokens/s, loading, memory, the time to the first token, and how far logits are from the float model's."""
+
+_WRITERS = {"json": as_json, "html": as_html}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="zemm-models", description=_ABOUT, allow_abbrev=False)
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--model", metavar="DIR|GGUF", help="a checkpoint, a GGUF file, or smollm2")
+    which.add_argument("--random", metavar="SHAPE", help=f"random weights: {', '.join(SHAPES)}")
+    parser.add_argument("--activation", default="int8,f32", help=f"of zemm: {', '.join(ACTIVATIONS)}")
+    parser.add_argument("--peer", default="", help=", ".join(PEERS))
+    parser.add_argument("--prompt", type=_count, default=512, metavar="N", help="tokens that are read")
+    parser.add_argument("--tokens", type=_count, default=64, metavar="N", help="tokens that are written")
+    parser.add_argument("--text-tokens", type=_number, default=512, metavar="N", help="0: no agreement")
+    parser.add_argument("--rounds", type=_count, default=3, metavar="N")
+    parser.add_argument("--threads", type=_count, default=len(os.sched_getaffinity(0)), metavar="N")
+    parser.add_argument("--bits", type=int, choices=(4, 8), default=4, help="of a float checkpoint with zemm")
+    parser.add_argument("--group", type=_count, default=128, metavar="N", help="of such a checkpoint")
+    for kind in _WRITERS:
+        parser.add_argument(
+            f"--{kind}", metavar="FILE", default="", help=f"write the results as {kind.upper()}"
+        )
+    return parser
+
+
+def _count(text: str) -> int:
+    if (number := _number(text)) == 0:
+        raise argparse.ArgumentTypeError("0 is too few: give 1 or more")
+    return number
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is no count")
+    return int(text)
+
+
+@program
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark of a command line, by default the process's own. Returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    args = _parser().parse_args(arguments)
+    try:
+        return _run(args, shlex.join(["zemm-models", *arguments]))
+    except (ModelsError, UsageError) as error:
+        print(f"zemm-models: {str(error).removeprefix('err: ')}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        _say("")
+
+
+def _contestants(args: argparse.Namespace) -> list[Contestant]:
+    kinds = _chosen(args.activation, ACTIVATIONS, "--activation")
+    found = [of_zemm(cast(Activation, kind)) for kind in kinds]
+    found += [of_peer(name) for name in _chosen(args.peer, PEERS, "--peer")]
+    if not found:
+        raise ModelsError("--activation= and --peer= name no runtime")
+    return found
+
+
+def _chosen(text: str, known: Sequence[str], option: str) -> list[str]:
+    names = list(dict.fromkeys(filter(None, text.split(","))))
+    if unknown := [name for name in names if name not in known]:
+        raise ModelsError(f"{option}={text}: {unknown[0]!r} is none of {', '.join(known)}")
+    return names
+
+
+def _run(args: argparse.Namespace, command: str) -> int:
+    who = _contestants(args)
+    files = {kind: Path(name) for kind in _WRITERS if (name := getattr(args, kind))}
+    for kind, path in files.items():
+        check_writable(path, f"--{kind}")
+    settings = Settings(
+        args.prompt, args.tokens, args.text_tokens, args.rounds, args.threads, args.bits, args.group
+    )
+    _check_packages()
+    with ExitStack() as stack:
+        model = _model(args, stack)
+        prompt, text = tokens_of(model, settings)
+        entries = contest(who, model, settings, prompt, text, _say)
+    source = ("random tokens" if model.is_random else SOURCE) if text else ""
+    run = run_of(command, model, settings, source, entries)
+    _say("")
+    print(table(run))
+    for kind, path in files.items():
+        write_whole(path, _WRITERS[kind](run).encode(), f"--{kind}")
+    return 0 if any(entry.turns for entry in entries) else 1
+
+
+def _check_packages() -> None:
+    try:
+        import zemm.transformers  # noqa: F401
+    except ImportError as error:
+        raise ModelsError(str(error)) from None
+
+
+def _model(args: argparse.Namespace, stack: ExitStack) -> Model:
+    if args.model is not None:
+        return find(args.model)
+    if args.random not in SHAPES:
+        raise ModelsError(f"--random={args.random}: none of {', '.join(SHAPES)}")
+    _say("writing random weights")
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zemm-models-"))
+    return random_model.write(args.random, Path(folder))
+
+
+def _say(text: str) -> None:
+    """Replace the line on the terminal that says what runs now."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

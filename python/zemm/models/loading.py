@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a model takes to load, and how much memory."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from zemm.models import memory
+from zemm.models.contestant import Loaded
+
+T = TypeVar("T")
+
+
+def measured(load: Callable[[], T], version: str) -> tuple[T, Loaded]:
+    """What load() returns, and the figures of the call. version: of the runtime."""
+    base, began = memory.resident(), time.perf_counter()
+    made = load()
+    seconds = time.perf_counter() - began
+    return made, Loaded(seconds, base, memory.resident(), memory.peak(), version)

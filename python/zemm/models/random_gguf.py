@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A GGUF file with random weights and no vocabulary: linear layers are Q4_0 (groups of 32), embeddings and
+the head are f16. A tensor at a time is in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zemm.models.shapes import CONTEXT, DEVIATION, STEP, Shape, nibbles
+
+_SEED = 1
+_BLOCK = 32  # values with a scale, an f16 before 16 bytes
+_BLOCK_BYTES = 18
+# The layers of a block, by their names in Transformers.
+_NAMES = {
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+_Q4_0, _F16, _F32 = "Q4_0", "F16", "F32"
+_Tensor = tuple[str, str, tuple[int, ...]]  # name, type, shape [N, K] or [K]
+
+
+def write(shape: Shape, folder: Path) -> Path:
+    """Write the file. The package gguf is needed."""
+    from gguf import GGMLQuantizationType, GGUFWriter
+
+    path = folder / "model.gguf"
+    writer = GGUFWriter(path, "llama")
+    _describe(writer, shape)
+    tensors = list(_tensors(shape))
+    for name, kind, dims in tensors:
+        stored = _stored(kind, dims)
+        size = int(np.prod(stored.shape)) * stored.dtype.itemsize
+        writer.add_tensor_info(name, stored.shape, stored.dtype, size, GGMLQuantizationType[kind])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_ti_data_to_file()
+    rng = np.random.default_rng(_SEED)
+    for _, kind, dims in tensors:
+        writer.write_tensor_data(_values(kind, dims, rng))
+    writer.close()
+    return path
+
+
+def _describe(writer: Any, shape: Shape) -> None:
+    writer.add_block_count(shape.layers)
+    writer.add_context_length(CONTEXT)
+    writer.add_embedding_length(shape.hidden)
+    writer.add_feed_forward_length(shape.intermediate)
+    writer.add_head_count(shape.heads)
+    writer.add_head_count_kv(shape.kv)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_rope_dimension_count(shape.hidden // shape.heads)
+    writer.add_vocab_size(shape.vocabulary)
+    writer.add_tokenizer_model("no_vocab")
+
+
+def _tensors(shape: Shape) -> Iterator[_Tensor]:
+    table = (shape.vocabulary, shape.hidden)
+    yield "token_embd.weight", _F16, table
+    for layer in range(shape.layers):
+        for name, (k, n) in shape.linears().items():
+            yield f"blk.{layer}.{_NAMES[name]}.weight", _Q4_0, (n, k)
+        for norm in ("attn_norm", "ffn_norm"):
+            yield f"blk.{layer}.{norm}.weight", _F32, (shape.hidden,)
+    yield "output_norm.weight", _F32, (shape.hidden,)
+    yield "output.weight", _F16, table
+
+
+def _stored(kind: str, dims: tuple[int, ...]) -> NDArray[Any]:
+    """An array with the shape and type of a tensor in the file, without memory of its own."""
+    if kind == _Q4_0:
+        return np.broadcast_to(np.uint8(0), (*dims[:-1], dims[-1] // _BLOCK * _BLOCK_BYTES))
+    return np.broadcast_to(np.dtype({_F16: np.float16, _F32: np.float32}[kind]).type(0), dims)
+
+
+def _values(kind: str, dims: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
+    if kind == _F32:
+        return np.ones(dims, np.float32)
+    if kind == _F16:
+        return (DEVIATION * rng.standard_normal(dims, np.float32)).astype(np.float16)
+    count = int(np.prod(dims)) // _BLOCK
+    scale = np.broadcast_to(np.frombuffer(np.float16(STEP).tobytes(), np.uint8), (count, 2))
+    return np.concatenate([scale, nibbles(count * _BLOCK // 2, rng).reshape(count, -1)], axis=1)
