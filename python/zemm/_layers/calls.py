@@ -83,7 +83,7 @@ class _Kept(threading.local):
     def __init__(self) -> None:
         self.plans: dict[tuple[Any, ...], Plan] = {}
         self.calls: OrderedDict[tuple[Any, ...], LinearCall] = OrderedDict()
-        self.experts: OrderedDict[tuple[Any, ...], Any] = OrderedDict()  # zemm._layers.experts_call
+        self.experts: OrderedDict[tuple[Any, ...], Any] = OrderedDict()  # zemm.torch._experts_call
 
 
 class LinearCalls:

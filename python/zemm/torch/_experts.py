@@ -7,12 +7,12 @@ from typing import Any
 import torch
 
 from zemm._arrays.torch_tensors import HOST, dtype_of
-from zemm._layers.experts_call import call_of
 from zemm._layers.gate import Gate
 from zemm._library import library
 from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
+from zemm.torch._experts_call import call_of
 from zemm.torch._layers import find
 from zemm.torch._operator import TYPES
 
