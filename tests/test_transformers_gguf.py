@@ -28,8 +28,10 @@ MIXES = {
 PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
 
 
-def write(folder: Path, architecture: str, types: list[str], tied: bool = False) -> Path:
-    """A random model whose linear layers have these types, in turns."""
+def write(
+    folder: Path, architecture: str, types: list[str], tied: bool = False, embedding: str | None = None
+) -> Path:
+    """A random model whose linear layers have these types, in turns. embedding: its type; None: f32."""
     rng = np.random.default_rng(1)
     path = folder / "model.gguf"
     writer = gguf.GGUFWriter(path, architecture)
@@ -54,7 +56,11 @@ def write(folder: Path, architecture: str, types: list[str], tied: bool = False)
     def add_floats(name: str, *shape: int) -> None:
         writer.add_tensor(name, rng.uniform(0.5, 1.5, shape).astype(np.float32))
 
-    writer.add_tensor("token_embd.weight", rng.standard_normal((VOCABULARY, K), dtype=np.float32))
+    if embedding is None:
+        writer.add_tensor("token_embd.weight", rng.standard_normal((VOCABULARY, K), dtype=np.float32))
+    else:
+        raw = usual_blocks(embedding, (VOCABULARY, K), rng)
+        writer.add_tensor("token_embd.weight", raw, raw_dtype=gguf.GGMLQuantizationType[embedding])
     for i in range(LAYERS):
         for name, rows in LINEAR.items():
             add(f"blk.{i}.{name}.weight", rows)
@@ -101,6 +107,29 @@ def test_logits(mix: str, tmp_path: Path) -> None:
         model = load(path)
     assert len(packed(model)) == 7 * LAYERS + (not is_tied)
     check(model, expected, 1e-5)
+
+
+@pytest.mark.parametrize("is_tied", [True, False], ids=["tied", "untied"])
+@pytest.mark.parametrize("kind", ["Q8_0", "Q4_1", "Q6_K"])
+def test_embeddings(kind: str, is_tied: bool, tmp_path: Path) -> None:
+    """They stay packed: rows are those of the file, and a tied head multiplies by the same bytes."""
+    path = write(tmp_path, "llama", ["Q4_0"], is_tied, kind)
+    reference = load(path)
+    with zemm.transformers.registered():
+        model, half = load(path), load(path, dtype=torch.bfloat16)
+    embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
+    assert isinstance(embedding, zemm.torch.QuantEmbedding)
+    assert isinstance(head, zemm.torch.QuantLinear)
+    assert (embedding.table is head) == is_tied
+    rows = reference.get_input_embeddings()(PROMPTS)
+    assert (embedding(PROMPTS) - rows).abs().max() <= 2.0**-23 * rows.abs().max()
+    assert half.get_input_embeddings()(PROMPTS).dtype == torch.bfloat16
+    expected = logits(reference)
+    check(model, expected, 1e-5)
+    model.tie_weights()
+    check(model, expected, 1e-5)
+    ids = {"max_new_tokens": 8, "do_sample": False, "pad_token_id": 0}
+    assert torch.equal(model.generate(PROMPTS[:1], **ids), reference.generate(PROMPTS[:1], **ids))
 
 
 def test_biases_and_int8_activations(tmp_path: Path) -> None:

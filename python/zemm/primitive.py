@@ -44,7 +44,8 @@ class PrimitiveDesc(ProcessBound):
 
     def _problem(self) -> tuple[Any, ...]:
         """What the descriptor was made of, without the engines. It can be hashed if there are no post-ops."""
-        return type(self), self._tensors, frozenset(self._settings.items())
+        tensors = (None if md is None else md.blob for md in self._tensors)  # bytes: without the library
+        return type(self), *tensors, frozenset(self._settings.items())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.impl_info} on {self.engine!r}>"

@@ -25,7 +25,7 @@ import zemm.gguf
 from zemm._terminal.bar import steps
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS
-from zemm.transformers._modules import module_of
+from zemm.torch import QuantEmbedding, QuantLinear, share_cores
 from zemm.transformers._parallel import refuse_several
 from zemm.transformers._quantizer import ACTIVATIONS, on_the_host, tied_modules
 from zemm.words import Activation
@@ -46,7 +46,8 @@ class GgufQuantizer(GgufHfQuantizer):
         if self.supported or self.quantization_config.dequantize:
             return super().get_state_dict(checkpoint_file, model)
         refuse_several(model, "a GGUF file")
-        loader = _Loader(checkpoint_file, model, self.activation or ACTIVATIONS.get(self.dtype, "f32"))
+        dtype = self.dtype or torch.float32
+        loader = _Loader(checkpoint_file, model, self.activation or ACTIVATIONS.get(dtype, "f32"), dtype)
         tensors, self._modules = loader.load(), loader.modules
         for path in self._modules:
             model.set_submodule(path, torch.nn.Identity())
@@ -57,6 +58,7 @@ class GgufQuantizer(GgufHfQuantizer):
             model.set_submodule(path, module)
         self._modules = {}
         model.requires_grad_(False)
+        share_cores()
         return super()._process_model_after_weight_loading(model, **kwargs)
 
 
@@ -80,11 +82,11 @@ def _names(model: Any, processor: TensorProcessor) -> dict[str, str]:
 
 
 class _Loader:
-    """modules: those of the packed tensors, by their places in the model."""
+    """modules: those of the packed tensors, by their places in the model. dtype: of the model."""
 
-    def __init__(self, path: str, model: Any, activation: Activation) -> None:
+    def __init__(self, path: str, model: Any, activation: Activation, dtype: torch.dtype) -> None:
         self._path, self._file = path, zemm.gguf.load(path)
-        self._model, self._activation = model, activation
+        self._model, self._activation, self._dtype = model, activation, dtype
         self._parsed = {"config": model.config.get_text_config().to_dict(), "tensors": {}}
         architecture = self._file.metadata["general.architecture"]
         self._processor = TENSOR_PROCESSORS.get(architecture, TensorProcessor)(config=self._parsed["config"])
@@ -129,14 +131,13 @@ class _Loader:
         return result.name, result.weights
 
     def _pack(self, name: str) -> bool:
-        """Put a tensor into the model as a layer. False: it has to be dequantised."""
+        """Put a tensor into the model as a layer or an embedding. False: it has to be dequantised."""
         path, _, leaf = self._names.get(name, "").rpartition(".")
         module = self._model.get_submodule(path) if leaf == "weight" else None
         tensor = self._file[name]
         is_packed = tensor.type in FORMATS and tensor.group is not None
-        if not isinstance(module, torch.nn.Linear) or path in self._tied or not is_packed:
+        if not is_packed or (sizes := self._sizes(path, module)) is None:
             return False
-        sizes = (module.in_features, module.out_features)
         if tensor.shape != sizes:
             raise InvalidArgumentsError(
                 f"tensor {name!r} of the file has shape {tensor.shape}, but {path} of the model needs {sizes}"
@@ -145,9 +146,50 @@ class _Loader:
             return False
         if not np.array_equal(rows, np.arange(len(rows))):
             tensor = tensor.take(rows)
-        layer = tensor.linear(self._bias(name, module), activation=self._activation)
-        self.modules[path] = module_of(layer)
+        bias = self._bias(name, module) if isinstance(module, torch.nn.Linear) else None
+        packed = QuantLinear(tensor.linear(bias, activation=self._activation))
+        self.modules[path] = packed
+        if isinstance(module, torch.nn.Embedding):
+            self.modules[path] = self._embedding(path, packed)
         return True
+
+    def _sizes(self, path: str, module: torch.nn.Module | None) -> tuple[int, int] | None:
+        """K and N of what can be packed. Of tied modules, that is an embedding whose weights are only those
+        of heads without biases; a subclass may do more than look rows up."""
+        if isinstance(module, torch.nn.Linear) and path not in self._tied:
+            return module.in_features, module.out_features
+        if not isinstance(module, torch.nn.Embedding) or type(module) is not torch.nn.Embedding:
+            return None
+        if module.max_norm is not None:
+            return None
+        heads = [self._model.get_submodule(head) for head in self._heads(path)]
+        if path in self._tied and not heads:
+            return None
+        if not all(type(head) is torch.nn.Linear and head.bias is None for head in heads):
+            return None
+        return module.embedding_dim, module.num_embeddings
+
+    def _heads(self, path: str) -> list[str]:
+        """The modules that have their weights from an embedding."""
+        tied: dict[str, str] = self._model.all_tied_weights_keys
+        return [key.removesuffix(".weight") for key, of in tied.items() if of == f"{path}.weight"]
+
+    def _embedding(self, path: str, packed: QuantLinear) -> QuantEmbedding:
+        """The embedding of a packed table, which becomes its heads, too."""
+        heads = self._heads(path)
+        if not heads:
+            made = QuantEmbedding(packed.out_features, packed.in_features, dtype=self._dtype)
+            made.table = packed
+            return made
+        for head in heads:
+            self.modules[head] = packed
+            del self._model.all_tied_weights_keys[f"{head}.weight"]
+        # tie_weights() shall find nothing to tie.
+        declared = self._model._tied_weights_keys or {}
+        self._model._tied_weights_keys = {
+            key: of for key, of in declared.items() if key.removesuffix(".weight") not in heads
+        }
+        return QuantEmbedding.of(packed, self._dtype)
 
     def _rows(self, name: str, count: int) -> NDArray[np.int64] | None:
         """The order into which the architecture's function brings the rows; None: it does more."""
