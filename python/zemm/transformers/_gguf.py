@@ -25,9 +25,9 @@ import zemm.gguf
 from zemm._terminal.bar import steps
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS
-from zemm.torch import QuantEmbedding, QuantLinear, share_cores
+from zemm.torch import QuantEmbedding, QuantLinear
 from zemm.transformers._parallel import refuse_several
-from zemm.transformers._quantizer import ACTIVATIONS, on_the_host, tied_modules
+from zemm.transformers._quantizer import ACTIVATIONS, on_the_host, prepare_to_run, tied_modules
 from zemm.words import Activation
 
 
@@ -57,8 +57,7 @@ class GgufQuantizer(GgufHfQuantizer):
         for path, module in self._modules.items():
             model.set_submodule(path, module)
         self._modules = {}
-        model.requires_grad_(False)
-        share_cores()
+        prepare_to_run(model)
         return super()._process_model_after_weight_loading(model, **kwargs)
 
 

@@ -53,6 +53,12 @@ def tied_modules(model: Any) -> set[str]:
     return {key.removesuffix(".weight") for key in keys}
 
 
+def prepare_to_run(model: Any) -> None:
+    """What a model needs once it has its layers."""
+    model.requires_grad_(False)  # the layers refuse gradients
+    share_cores()
+
+
 class Quantizer(HfQuantizer):
     """Loads a quantised checkpoint. activation: of its layers; None: the type of the model."""
 
@@ -186,8 +192,7 @@ class Quantizer(HfQuantizer):
             for name, placeholder in list(model.named_modules()):
                 if isinstance(placeholder, kind):
                     model.set_submodule(name, placeholder.finished())
-        model.requires_grad_(False)  # the layers refuse gradients
-        share_cores()
+        prepare_to_run(model)
         return model
 
     @property

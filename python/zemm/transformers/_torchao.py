@@ -11,7 +11,7 @@ from zemm.errors import UnimplementedError, ZemmError
 from zemm.torch import QuantLinear
 from zemm.torch._torchao import is_torchao, problem_of
 from zemm.transformers._parallel import refuse_several
-from zemm.transformers._quantizer import on_the_host
+from zemm.transformers._quantizer import on_the_host, prepare_to_run
 from zemm.words import Activation
 
 
@@ -34,7 +34,7 @@ class TorchAoQuantizer(TorchAoHfQuantizer):
             linear = model.get_submodule(name)
             if is_torchao(linear.weight):
                 model.set_submodule(name, self._packed(name, linear))
-        model.requires_grad_(False)
+        prepare_to_run(model)
         return model
 
     def _packed(self, name: str, linear: torch.nn.Linear) -> QuantLinear:
