@@ -56,7 +56,7 @@ def save(folder: Path, model: Any, config: dict[str, Any], store: Store) -> Any:
     """Write the model as a checkpoint whose quantization_config is given. Returns the float model."""
     tensors = dict(model.state_dict())
     for name, module in model.named_modules():
-        if not isinstance(module, torch.nn.Linear) or name == "lm_head":
+        if not isinstance(module, torch.nn.Linear) or module is model.get_output_embeddings():
             continue
         stored = store(name, module.weight.detach().numpy())
         if stored is None:
