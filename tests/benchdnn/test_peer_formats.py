@@ -25,6 +25,7 @@ POINTS = "--attr-zero-points=wei:per_tensor:u8:32x1"
 CASES = [
     ("Q8_0", f"--dt=f32:s8:f32 {SCALES}"),
     ("Q4_0", f"--dt=f32:s4:f32 {SCALES}"),
+    ("Q4_1", f"--dt=f32:u4:f32 {SCALES} --attr-offsets=wei:per_tensor:f16:32x1"),
     ("Q4_K", f"--dt=f32:u4:f32 {SCALES} {POINTS}"),
     ("Q4_K", "--dt=f32:u4:f32 --attr-scales=wei:per_oc:f32 --attr-zero-points=wei:common:8:u8"),
     ("Q4_0", "--dt=f32:s4:f32 --attr-scales=wei:per_tensor:f32:128x1"),
@@ -34,7 +35,7 @@ CASES = [
 
 def blocks_of(options: str) -> Any:
     case = case_of(options)
-    return encoded(case, matrices(case, ("f32",), WEIGHT_TYPES, ("f32",)))
+    return encoded(case, matrices(case, ("f32",), WEIGHT_TYPES, ("f32",), takes_offsets=True))
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)
@@ -59,7 +60,7 @@ def test_parameters_of_6_bits() -> None:
     points = rng.integers(0, 2, (8, 3)).astype(np.uint8)
     codes = rng.integers(0, 16, (256, 3)).astype(np.uint8)
     found = Matrices(np.zeros((1, 256), np.float32), codes, 32, multiples / 4, points)
-    blocks = encoded(case_of(CASES[2][1]), found).blocks.reshape(-1)
+    blocks = encoded(case_of(CASES[3][1]), found).blocks.reshape(-1)
     parts = FORMATS["Q4_K"].decode(blocks)  # type: ignore[misc]
     assert parts.minimums is not None
     np.testing.assert_array_equal(parts.codes, codes.T)
@@ -70,7 +71,14 @@ def test_parameters_of_6_bits() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (f"--dt=f32:s8:f32 {SCALES} {POINTS.replace('u8', 's8')}", "Q8_0 has no zero points: --attr-scales"),
+        (
+            f"--dt=f32:s8:f32 {SCALES} {POINTS.replace('u8', 's8')}",
+            "Q8_0 has neither zero points nor offsets: --attr-scales",
+        ),
+        (
+            f"--dt=f32:s4:f32 {SCALES} --attr-offsets=wei:per_tensor:f16:32x1",
+            "Q4_0 has neither zero points nor offsets: .*--attr-offsets",
+        ),
         ("--dt=f32:s8:f32 --attr-scales=wei:per_tensor:f32:16x1", "and groups of 16 .--attr-scales="),
         ("--dt=f32:u8:f32", "wei is u8, which it takes as s8 or s4 or u4 only: --peer-dt"),
         (

@@ -70,7 +70,8 @@ def product(case: Case) -> Any:
     """What a peer should compute."""
     values = {argument.arg: v.astype(np.float64) for argument, v in tensors(case)}
     factors = {arg: values[arg] for arg in (args.SRC, args.WEI)}
-    for flag, apply in ((args.ZERO_POINTS, np.subtract), (args.SCALES, np.multiply)):
+    steps = (args.ZERO_POINTS, np.subtract), (args.SCALES, np.multiply), (args.OFFSETS, np.add)
+    for flag, apply in steps:
         for arg, factor in factors.items():
             if flag | arg in values:
                 parameter = values[flag | arg]

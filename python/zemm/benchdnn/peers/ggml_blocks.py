@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of a case as blocks of ggml's formats Q8_0, Q4_0 and Q4_K. The blocks stand for exactly the
+"""Weights of a case as blocks of ggml's formats Q8_0, Q4_0, Q4_1 and Q4_K. The blocks stand for exactly the
 numbers of the case."""
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from zemm.gguf.formats import FORMATS
 _GROUP = 32
 _GROUPS_OF_Q4_K = 8
 _LARGEST_OF_6_BITS = 63
-# The format for each data type of weights.
+# The format for each data type of weights; that of u4 with offsets is Q4_1.
 _FORMATS = {"s8": "Q8_0", "s4": "Q4_0", "u4": "Q4_K"}
 WEIGHT_TYPES = tuple(_FORMATS)
 Blocks = NDArray[np.void]
@@ -32,10 +32,11 @@ class Encoded(NamedTuple):
 
 def encoded(case: Case, found: Matrices) -> Encoded:
     """The weights in the format of their data type. PeerError if it cannot express them."""
-    name = _FORMATS[case.dt[1]]
+    has_offsets = found.offsets is not None
+    name = "Q4_1" if has_offsets and case.dt[1] == "u4" else _FORMATS[case.dt[1]]
     k, n = found.weights.shape
     elements = FORMATS[name].elements
-    options = given(case, "attr-scales", "attr-zero-points") or "no --attr-scales"
+    options = given(case, "attr-scales", "attr-zero-points", "attr-offsets") or "no --attr-scales"
     if k % elements or found.group % _GROUP:
         raise PeerError(
             f"{name} has blocks of {elements} and groups of {_GROUP} along K, the case has K = {k} and "
@@ -45,15 +46,17 @@ def encoded(case: Case, found: Matrices) -> Encoded:
     scales = np.ones((k // found.group, n), np.float32) if found.scales is None else found.scales
     scales = np.repeat(scales, repeated, 0).T
     codes = found.weights.T.astype(np.int32).reshape(n, k // elements, elements)
-    if name == "Q4_K":
+    if name == "Q4_K" and not has_offsets:
         points = np.zeros((k // found.group, n)) if found.zero_points is None else found.zero_points
         minimums = scales * np.repeat(points.astype(np.float32), repeated, 0).T
         return Encoded(name, _q4_k(codes, scales, minimums, options))
-    if found.zero_points is not None:
-        raise PeerError(f"{name} has no zero points: {options}")
+    if found.zero_points is not None or (has_offsets and name != "Q4_1"):
+        raise PeerError(f"{name} has neither zero points nor offsets: {options}")
     blocks = np.zeros((n, k // elements), FORMATS[name].block)
     blocks["d"] = _as_f16(scales, name, options)
-    blocks["q"] = codes if name == "Q8_0" else _nibbles(codes + 8, 16)
+    if found.offsets is not None:
+        blocks["m"] = _as_f16(np.repeat(found.offsets, repeated, 0).T, name, options)
+    blocks["q"] = codes if name == "Q8_0" else _nibbles(codes if has_offsets else codes + 8, 16)
     return Encoded(name, blocks)
 
 

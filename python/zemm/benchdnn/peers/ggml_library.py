@@ -19,7 +19,7 @@ _BASE = "libggml-base.so"
 # What the two need. They are opened by name first: builds of llama.cpp have run paths with an empty
 # element, which is the current directory.
 _NEEDED = ("libgcc_s.so.1", "libstdc++.so.6", "libgomp.so.1")
-TYPES = {"F32": 0, "Q4_0": 2, "Q8_0": 8, "Q4_K": 12}
+TYPES = {"F32": 0, "Q4_0": 2, "Q4_1": 3, "Q8_0": 8, "Q4_K": 12}
 
 _DECLARATIONS = """
 struct ggml_init_params { size_t mem_size; void *mem_buffer; bool no_alloc; };

@@ -18,21 +18,21 @@ from zemm.benchdnn.peers.problem import check_is_plain, given
 from zemm.benchdnn.peers.tensors import tensors
 
 _REFUSED = (
-    "bia-dt", "attr-post-ops", "attr-offsets", "attr-precomputed-reductions", "attr-dropout",
-    "attr-rounding-mode",
+    "bia-dt", "attr-post-ops", "attr-precomputed-reductions", "attr-dropout", "attr-rounding-mode"
 )  # fmt: skip
 
 
 @dataclass
 class Matrices:
-    """src [M, K] and weights [K, N] as codes of their data types. `scales` and `zero_points` of
-    weights, if there are any, are [K / group, N]. src has one scale and one zero point."""
+    """src [M, K] and weights [K, N] as codes of their data types. `scales`, `zero_points` and `offsets`
+    of weights, if there are any, are [K / group, N]. src has one scale and one zero point."""
 
     src: Codes
     weights: Codes
     group: int
     scales: Floats | None = None
     zero_points: Codes | None = None
+    offsets: Floats | None = None
     src_scale: float = 1.0
     src_zero_point: int = 0
 
@@ -43,10 +43,11 @@ def matrices(
     wei_types: tuple[str, ...],
     dst_types: tuple[str, ...],
     takes_src_parameters: bool = False,
+    takes_offsets: bool = False,
 ) -> Matrices:
     """The tensors of a case. PeerError unless it is 2-D and dense, has the given data types, and
     has no bias, post-ops, reductions and parameters of src or dst. takes_src_parameters: src may have
-    a common scale and zero point."""
+    a common scale and zero point; takes_offsets: weights may have offsets."""
     problem, attributes = case.problem, case.attributes
     check_is_plain(case)
     if problem.ndims != 2:
@@ -58,7 +59,7 @@ def matrices(
             raise PeerError(
                 f"{name} is {dt}, which it takes as {' or '.join(known)} only: --peer-dt gives it other types"
             )
-    if refused := given(case, *_REFUSED):
+    if refused := given(case, *_REFUSED, *(() if takes_offsets else ("attr-offsets",))):
         raise PeerError(f"it takes no {refused}")
     also = " and one for src" if takes_src_parameters else ""
     for name, entries in (("scales", attributes.scales), ("zero-points", attributes.zero_points)):
@@ -71,13 +72,17 @@ def matrices(
     result = Matrices(
         encode(found[args.SRC][1], case.dt[0]), encode(found[args.WEI][1], case.dt[1]), problem.k
     )
-    scales, points = found.get(args.SCALES | args.WEI), found.get(args.ZERO_POINTS | args.WEI)
-    rows = max([values.shape[0] for _, values in filter(None, (scales, points))], default=1)
+    scales, points, offsets = (
+        found.get(kind | args.WEI) for kind in (args.SCALES, args.ZERO_POINTS, args.OFFSETS)
+    )
+    rows = max([values.shape[0] for _, values in filter(None, (scales, points, offsets))], default=1)
     result.group = problem.k // rows
     if scales:
         result.scales = _spread(scales[1], rows, problem.n)
     if points:
         result.zero_points = encode(_spread(points[1], rows, problem.n), case.dt[1])
+    if offsets:
+        result.offsets = _spread(offsets[1], rows, problem.n)
     if scale := attributes.find("scales", args.SRC):
         result.src_scale = scale.value
     if point := attributes.find("zero_points", args.SRC):
