@@ -6,7 +6,6 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from zemm._terminal import building
-from zemm.benchdnn.peers import limit_spinning
 from zemm.models.contestant import Contestant, Settings
 from zemm.models.errors import first_line
 from zemm.models.model import Model
@@ -51,7 +50,6 @@ def serve(descriptor: int) -> None:
     link = Connection(descriptor)
     os.dup2(2, 1)  # what libraries print is no part of the table
     building.is_quiet = True
-    limit_spinning()
     service = Service(is_alone=True)
     try:
         while True:
