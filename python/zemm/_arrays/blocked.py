@@ -7,13 +7,13 @@ outer blocks are dense, and along one dimension they are neighbours: those are m
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm._arrays.weight_codes import pairs
 from zemm._library.lists import TYPES
-from zemm.dtypes import FOUR_BIT
+from zemm.dtypes import FOUR_BIT, unpack_int4
 from zemm.memory_desc import MemoryDesc
 
 Bytes = NDArray[np.uint8]
@@ -28,18 +28,19 @@ def row_major(md: MemoryDesc, data: Bytes) -> NDArray[np.unsignedinteger] | None
         blocks[dim] *= block
     outer = [padded // block for padded, block in zip(md.padded_dims, blocks, strict=True)]
     order = sorted(range(len(dims)), key=lambda dim: -md.strides[dim])
-    pairs = len(dims) - (2 if dims[-1] % 2 else 1)
-    is_cut = is_packed and blocks[pairs] % 2 and pairs != order[-1]
+    axis = -2 if dims[-1] % 2 else -1  # of two values of 4 bits in a byte
+    paired = len(dims) + axis
+    is_cut = is_packed and blocks[paired] % 2 and paired != order[-1]
     if not md.inner_nblks or md.offset0 or is_cut or not _is_dense(md, order, outer):
         return None
     bits = TYPES[md.data_type].bits
-    shape = [size // 2 if is_packed and dim == pairs else size for dim, size in enumerate(dims)]
+    shape = [size // 2 if is_packed and dim == paired else size for dim, size in enumerate(dims)]
     plain = np.empty(shape, np.uint8 if is_packed else f"u{bits // 8}")
     for place, chunk in _chunks(md, data.view(plain.dtype), order, outer, blocks):
         if is_packed:
-            chunk = _joined(chunk, pairs)
-            first, last, _ = place[pairs].indices(dims[pairs])
-            place[pairs] = slice(first // 2, last // 2)
+            chunk = pairs(chunk, axis)
+            first, last, _ = place[paired].indices(dims[paired])
+            place[paired] = slice(first // 2, last // 2)
         plain[tuple(place)] = chunk
     return plain
 
@@ -70,16 +71,9 @@ def _chunks(
         items = length // elements_per_item
         part = data[number * items : (number + 1) * items]
         if elements_per_item == 2:
-            wide = part.astype("<u2")
-            part = ((wide | wide << np.uint16(4)) & np.uint16(0x0F0F)).view(np.uint8)
+            part = unpack_int4(part, 2 * part.size, signed=False).view(np.uint8)
         chunk = part.reshape(outer[last], *inner).transpose(axes).reshape(sizes)
         place = [slice(0, md.dims[dim]) for dim in range(len(outer))]
         for dim, i in zip(others, index, strict=True):
             place[dim] = slice(i * blocks[dim], min((i + 1) * blocks[dim], md.dims[dim]))
         yield place, chunk[tuple(slice(0, own.stop - own.start) for own in place)]
-
-
-def _joined(values: NDArray[Any], axis: int) -> Bytes:
-    """Values of 4 bits in pairs, neighbours along an axis in one byte, the first in the low bits."""
-    wide = np.ascontiguousarray(np.moveaxis(values, axis, -1)).view("<u2")
-    return np.moveaxis((wide | wide >> np.uint16(4)).astype(np.uint8), -1, axis)

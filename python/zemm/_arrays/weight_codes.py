@@ -67,9 +67,13 @@ class Codes(NamedTuple):
 
 
 def pairs(values: NDArray[Any], axis: int) -> NDArray[np.uint8]:
-    """Two 4-bit values of a matrix in each byte, the even one along the axis (-1 or -2) in the low nibble."""
+    """Two 4-bit values of matrices [.., K, N] in each byte, the even one along the axis (-1 or -2) in the low
+    nibble."""
     codes = values.view(np.uint8)
-    even, odd = (codes[i::2] if axis == -2 else codes[:, i::2] for i in (0, 1))
+    if axis == -1:  # both at once: faster than every other byte
+        wide = np.ascontiguousarray(codes).view("<u2") & np.uint16(0x0F0F)
+        return (wide | wide >> np.uint16(4)).astype(np.uint8)
+    even, odd = (codes[..., i::2, :] for i in (0, 1))
     return even & np.uint8(15) | odd << np.uint8(4)
 
 
