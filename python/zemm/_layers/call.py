@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import Host
-from zemm._layers.slots import GroupedSlot, Shape, Slot
+from zemm._layers.slots import DST, SCRATCH, SRC, GroupedSlot, Shape, Slot
 from zemm._library import library
 from zemm._library.library import ARG
 from zemm._terminal import building
@@ -22,7 +22,6 @@ from zemm.memory import Memory
 from zemm.primitive import Primitive
 from zemm.words import DataType
 
-_SRC, _DST, _SCRATCH = range(3)  # the tensors of a call; slots.ENDS is the next one
 _ALIGNMENT = 64
 _FEW_BYTES = 1 << 16  # a call keeps so many from one run to the next
 
@@ -97,7 +96,7 @@ class LinearCall:
         self._quantizer: Quantizer | None = None
         args = {**args, ARG["SRC"]: self._src.operand, ARG["DST"]: self._dst.operand}
         executions = [(matmul, args)]
-        places = [*self._src.places(_SRC), *self._dst.places(_DST)]
+        places = [*self._src.places(SRC), *self._dst.places(DST)]
         self.scratch_size = 0
         if quantize is not None:
             q = self._quantizer = Quantizer(
@@ -109,7 +108,7 @@ class LinearCall:
                 args[ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["SRC"]] = q.sums.memory
             executions.insert(0, (quantize, q.args))
             for part in q.slots:
-                places += part.places(_SCRATCH, self.scratch_size)
+                places += part.places(SCRATCH, self.scratch_size)
                 self.scratch_size += aligned(part.size)
         self._matmul = matmul
         self.own_stream = stream_of(engine)

@@ -22,7 +22,8 @@ from zemm.words import DataType
 Shape = tuple[int, ...]
 Place = tuple[Any, int, int, int]  # as library.layer_call() takes it
 S = TypeVar("S", bound="Slot")
-ENDS = 3  # the tensor of a call that says where its groups end
+# The tensors of a call, in the order of layer_run(). ENDS says where groups end.
+SRC, DST, SCRATCH, ENDS = range(4)
 
 
 class _Shared(threading.local):
