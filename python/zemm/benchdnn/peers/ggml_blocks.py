@@ -32,8 +32,9 @@ class Encoded(NamedTuple):
 
 def encoded(case: Case, found: Matrices) -> Encoded:
     """The weights in the format of their data type. PeerError if it cannot express them."""
-    has_offsets = found.offsets is not None
-    name = "Q4_1" if has_offsets and case.dt[1] == "u4" else _FORMATS[case.dt[1]]
+    name = _FORMATS[case.dt[1]]
+    if found.offsets is not None and name == "Q4_K":
+        name = "Q4_1"
     k, n = found.weights.shape
     elements = FORMATS[name].elements
     options = given(case, "attr-scales", "attr-zero-points", "attr-offsets") or "no --attr-scales"
@@ -46,17 +47,21 @@ def encoded(case: Case, found: Matrices) -> Encoded:
     scales = np.ones((k // found.group, n), np.float32) if found.scales is None else found.scales
     scales = np.repeat(scales, repeated, 0).T
     codes = found.weights.T.astype(np.int32).reshape(n, k // elements, elements)
-    if name == "Q4_K" and not has_offsets:
+    if name == "Q4_K":
         points = np.zeros((k // found.group, n)) if found.zero_points is None else found.zero_points
         minimums = scales * np.repeat(points.astype(np.float32), repeated, 0).T
         return Encoded(name, _q4_k(codes, scales, minimums, options))
-    if found.zero_points is not None or (has_offsets and name != "Q4_1"):
-        raise PeerError(f"{name} has neither zero points nor offsets: {options}")
+    if found.zero_points is not None:
+        raise PeerError(f"{name} has no zero points: {options}")
+    if found.offsets is not None and name != "Q4_1":
+        raise PeerError(f"{name} has no offsets: {options}")
     blocks = np.zeros((n, k // elements), FORMATS[name].block)
     blocks["d"] = _as_f16(scales, name, options)
     if found.offsets is not None:
         blocks["m"] = _as_f16(np.repeat(found.offsets, repeated, 0).T, name, options)
-    blocks["q"] = codes if name == "Q8_0" else _nibbles(codes if has_offsets else codes + 8, 16)
+    if name == "Q4_0":
+        codes = codes + 8
+    blocks["q"] = codes if name == "Q8_0" else _nibbles(codes, 16)
     return Encoded(name, blocks)
 
 
