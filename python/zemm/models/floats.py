@@ -12,13 +12,14 @@ import zemm
 from zemm.errors import UnimplementedError
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
+from zemm.transformers._experts import QuantExperts
 
 
 def put_floats(net: Any) -> Any:
     """The model with torch.nn.Linear in place of zemm's layers, one after the other. NotImplementedError: it
     has experts."""
     for name, module in list(net.named_modules()):
-        if type(module).__name__ == "QuantExperts":
+        if isinstance(module, QuantExperts):
             raise UnimplementedError(f"{name} has experts, whose weights stay packed")
         if not isinstance(module, QuantLinear) or module.layer is None:
             continue

@@ -50,6 +50,7 @@ class QuantExperts(torch.nn.Module):
         self.in_features, self.out_features = up.layer.in_features, down.layer.out_features
         on_host = up.layer.engine.kind == "cpu"
         self.gate = gate_of(original) if on_host else None
+        # Made here, for torch.compile does not trace json.
         self._gate_text = self.gate.text if self.gate is not None else None
 
     def forward(

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts placeholders where a model has experts that a checkpoint has quantised."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
-from zemm.errors import UnimplementedError, ZemmError
+from zemm.errors import UnimplementedError
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder, Parts, layers_of, parts_of, place_of
 from zemm.transformers._experts import QuantExperts
@@ -22,6 +21,7 @@ from zemm.transformers._formats.format import (
     Wanted,
 )
 from zemm.transformers._joined import joined
+from zemm.transformers._modules import packing
 from zemm.transformers._parallel import refuse_several
 from zemm.transformers._placeholder import Placeholder
 
@@ -106,7 +106,7 @@ class Experts:
 
         def build(tensors: Tensors) -> torch.nn.Module:
             biases = tensors.get(up_bias), tensors.get(down_bias)
-            with _about(place):
+            with packing(f"the experts {place.name}"):
                 layers = self._format.layers_of_experts(place, tensors, biases, **options)
             return _module(module, *layers)
 
@@ -141,7 +141,7 @@ class Experts:
         def build(arrived: list[dict[str, Quantized]]) -> torch.nn.Module:
             up = joined([[own[part] for part in parts.up] for own in arrived], place.name)
             down = joined([[own[parts.down]] for own in arrived], place.name)
-            with _about(place):
+            with packing(f"the experts {place.name}"):
                 return _module(module, up.pack(None, **options), down.pack(None, **options))
 
         return ExpertsPlaceholder(place, parts, placeholder, build)
@@ -157,15 +157,6 @@ def _placeholder(
 def _has_any(checkpoint: Checkpoint, name: str, keys: Iterable[str]) -> bool:
     """Whether a checkpoint has a tensor of a module. True: nothing is known of it."""
     return not checkpoint.is_known() or any(f"{name}.{key}" in checkpoint for key in keys)
-
-
-@contextmanager
-def _about(place: ExpertsPlace) -> Iterator[None]:
-    """Say in errors which experts they are about."""
-    try:
-        yield
-    except ZemmError as error:
-        raise type(error)(f"the experts {place.name} cannot be packed: {error}") from None
 
 
 def _module(original: torch.nn.Module, up: Packed, down: Packed) -> QuantExperts:

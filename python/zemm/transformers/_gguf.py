@@ -147,9 +147,8 @@ class _Loader:
             tensor = tensor.take(rows)
         bias = self._bias(name, module) if isinstance(module, torch.nn.Linear) else None
         packed = QuantLinear(tensor.linear(bias, activation=self._activation))
-        self.modules[path] = packed
-        if isinstance(module, torch.nn.Embedding):
-            self.modules[path] = self._embedding(path, packed)
+        is_table = isinstance(module, torch.nn.Embedding)
+        self.modules[path] = self._embedding(path, packed) if is_table else packed
         return True
 
     def _sizes(self, path: str, module: torch.nn.Module | None) -> tuple[int, int] | None:

@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What replaces a linear layer of a model."""
+"""What replaces a linear layer of a model, and what is said where nothing can."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
+from zemm.errors import ZemmError
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
+
+
+@contextmanager
+def packing(what: str) -> Iterator[None]:
+    """Say in errors what cannot be packed."""
+    try:
+        yield
+    except ZemmError as error:
+        raise type(error)(f"{what} cannot be packed: {error}") from None
 
 
 class ReorderedLinear(torch.nn.Module):

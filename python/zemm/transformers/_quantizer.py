@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from transformers.quantizers.base import HfQuantizer
 
-from zemm.errors import InvalidArgumentsError, UnimplementedError, ZemmError, missing_package
+from zemm.errors import InvalidArgumentsError, UnimplementedError, missing_package
 from zemm.torch import share_cores
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts
 from zemm.transformers._formats import FORMATS, Floats
 from zemm.transformers._formats.format import FLOATS, Format, Place, Tensors, Wanted
-from zemm.transformers._modules import module_of
+from zemm.transformers._modules import module_of, packing
 from zemm.transformers._parallel import part_of
 from zemm.transformers._placeholder import Placeholder
 from zemm.words import Activation
@@ -156,10 +156,8 @@ class Quantizer(HfQuantizer):
 
         def build(tensors: Tensors) -> torch.nn.Module:
             bias = tensors.pop("bias", None)
-            try:
+            with packing(f"the layer {name}"):
                 packed = self._format.layer(place, tensors, bias, activation=self._activation())
-            except ZemmError as error:
-                raise type(error)(f"the layer {name} cannot be packed: {error}") from None
             return part_of(model, name, module_of(packed.layer, packed.columns))
 
         placeholder = Placeholder(name, wanted, dtypes, self._format.reason(place), build)

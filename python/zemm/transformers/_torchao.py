@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from transformers.quantizers.quantizer_torchao import TorchAoHfQuantizer
 
-from zemm.errors import UnimplementedError, ZemmError
+from zemm.errors import UnimplementedError
 from zemm.torch import QuantLinear
 from zemm.torch._torchao import is_torchao, problem_of
+from zemm.transformers._modules import packing
 from zemm.transformers._parallel import refuse_several
 from zemm.transformers._quantizer import on_the_host, prepare_to_run
 from zemm.words import Activation
@@ -40,10 +41,8 @@ class TorchAoQuantizer(TorchAoHfQuantizer):
     def _packed(self, name: str, linear: torch.nn.Linear) -> QuantLinear:
         if (problem := problem_of(linear.weight)) is not None:
             raise UnimplementedError(f"zemm has no layer for {name}: {problem}")
-        try:
+        with packing(f"the layer {name}"):
             return QuantLinear.from_linear(linear, activation=self.activation)
-        except ZemmError as error:
-            raise type(error)(f"the layer {name} cannot be packed: {error}") from None
 
     @property
     def is_trainable(self) -> bool:
