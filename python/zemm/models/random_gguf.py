@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm.gguf.formats import FORMATS
 from zemm.models.shapes import CONTEXT, DEVIATION, STEP, Shape, nibbles
 
 _SEED = 1
-_BLOCK = 32  # values with a scale, an f16 before 16 bytes
-_BLOCK_BYTES = 18
 # The layers of a block, by their names in Transformers.
 _NAMES = {
     "self_attn.q_proj": "attn_q",
@@ -78,7 +77,8 @@ def _tensors(shape: Shape) -> Iterator[_Tensor]:
 def _stored(kind: str, dims: tuple[int, ...]) -> NDArray[Any]:
     """An array with the shape and type of a tensor in the file, without memory of its own."""
     if kind == _Q4_0:
-        return np.broadcast_to(np.uint8(0), (*dims[:-1], dims[-1] // _BLOCK * _BLOCK_BYTES))
+        form = FORMATS[_Q4_0]
+        return np.broadcast_to(np.uint8(0), (*dims[:-1], dims[-1] // form.elements * form.block.itemsize))
     return np.broadcast_to(np.dtype({_F16: np.float16, _F32: np.float32}[kind]).type(0), dims)
 
 
@@ -87,6 +87,7 @@ def _values(kind: str, dims: tuple[int, ...], rng: np.random.Generator) -> NDArr
         return np.ones(dims, np.float32)
     if kind == _F16:
         return (DEVIATION * rng.standard_normal(dims, np.float32)).astype(np.float16)
-    count = int(np.prod(dims)) // _BLOCK
-    scale = np.broadcast_to(np.frombuffer(np.float16(STEP).tobytes(), np.uint8), (count, 2))
-    return np.concatenate([scale, nibbles(count * _BLOCK // 2, rng).reshape(count, -1)], axis=1)
+    blocks = np.empty(int(np.prod(dims)) // FORMATS[_Q4_0].elements, FORMATS[_Q4_0].block)
+    blocks["d"] = STEP
+    blocks["q"] = nibbles(blocks["q"].size, rng).reshape(blocks["q"].shape)
+    return blocks.view(np.uint8)
