@@ -21,7 +21,7 @@ expected = model(torch.ones(3, 64))
 before, by_gnu = count(), _parallel_of_gnu() is not None
 first = zemm.torch.share_cores()
 made = count() - before
-{call}
+zemm.torch.quantize_(model, group=32)
 y = model(torch.ones(3, 64))
 assert (y - expected).abs().max() < 0.1
 pid = os.fork()
@@ -38,9 +38,8 @@ def test_share_cores(setting: str | None) -> None:
     child of fork() makes its own. What the user has set decides."""
     env = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
     env |= dict([setting.split("=")]) if setting else {}
-    program = PROGRAM.replace("{call}", "zemm.torch.quantize_(model, group=32)")
     out = subprocess.run(
-        [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=False
     )
     assert not out.returncode, out.stderr
     by_gnu, first, made, again = out.stdout.split()

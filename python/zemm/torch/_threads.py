@@ -38,6 +38,7 @@ def share_cores() -> bool:
         parallel = _parallel_of_gnu()
         if parallel is None or any(os.environ.get(name) for name in _SETTINGS):
             return False
+        # libgomp counts torch's threads, and of a team all but the first: together one more than the cores.
         count = max(2, len(os.sched_getaffinity(0)) - torch.get_num_threads() + 2)
         ready = threading.Event()
         threading.Thread(
