@@ -10,17 +10,19 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
 import torch
 
 from zemm._arrays.torch_tensors import dtype_of
-from zemm.dtypes import FOUR_BIT
-from zemm.errors import InvalidArgumentsError
+from zemm.dtypes import FOUR_BIT, numpy_dtype
 from zemm.memory_desc import MemoryDesc
 from zemm.torch._parts import NAMES
 from zemm.words import DataType
 
 # In the order in which they change a value.
 _PARAMETERS = (("zero_points", torch.sub), ("scales", torch.mul), ("offsets", torch.add))
+# The values of its 16 codes.
+_F4_E2M1 = torch.from_numpy(np.arange(16, dtype=np.uint8).view(numpy_dtype("f4_e2m1")).astype(np.float32))
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,10 @@ def _values(data: torch.Tensor, layout: _Layout, places: torch.Tensor) -> torch.
     """The elements at these places, in elements, as float32."""
     if layout.data_type not in FOUR_BIT:
         return data.view(dtype_of(layout.data_type))[places].float()
-    if layout.data_type not in ("u4", "s4"):
-        raise InvalidArgumentsError(f"an embedding cannot be read out of {layout.data_type} values")
     codes = data[places >> 1] >> ((places & 1) << 2).to(torch.uint8) & 15
     if layout.data_type == "s4":
         return ((codes ^ 8).to(torch.int8) - 8).float()
-    return codes.float()
+    return _F4_E2M1[codes.int()] if layout.data_type == "f4_e2m1" else codes.float()
 
 
 def _parameter(data: torch.Tensor, about: tuple[DataType, list[int]], rows: torch.Tensor) -> torch.Tensor:
