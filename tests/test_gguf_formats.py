@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of GGUF files: bits like those of gguf.quants.dequantize(), and members that agree."""
 
+import re
 from pathlib import Path
 
 import gguf
 import numpy as np
 import pytest
 import zemm
-from gguf.quants import dequantize
 from numpy.typing import NDArray
-from support_gguf import FLOATS, QUANTISED, float_rows, random_blocks, write
+from readme import ROOT
+from support_gguf import (
+    CODES,
+    FLOATS,
+    QUANTISED,
+    SMALL_FLOATS,
+    expected,
+    float_rows,
+    halves,
+    random_blocks,
+    usual_blocks,
+    write,
+)
 from zemm.gguf.formats import FORMATS
 
 Array = NDArray[np.generic]
@@ -19,10 +31,6 @@ def one(tmp_path: Path, type_name: str, rows: Array) -> zemm.gguf.Tensor:
     return zemm.gguf.load(write(tmp_path / "one.gguf", {"w": (type_name, rows)}))["w"]
 
 
-def expected(type_name: str, rows: Array) -> NDArray[np.float32]:
-    return dequantize(rows.view(np.uint8), gguf.GGMLQuantizationType[type_name])
-
-
 def assert_same_bits(got: NDArray[np.float32], want: NDArray[np.float32]) -> None:
     assert got.dtype == want.dtype == np.float32
     assert got.shape == want.shape
@@ -30,10 +38,14 @@ def assert_same_bits(got: NDArray[np.float32], want: NDArray[np.float32]) -> Non
 
 
 @pytest.mark.parametrize("type_name", FORMATS)
-def test_block_sizes_are_those_of_the_package(type_name: str) -> None:
+def test_numbers_and_block_sizes_are_those_of_the_package(type_name: str) -> None:
     form = FORMATS[type_name]
-    sizes = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[type_name]]
-    assert (form.elements, form.block.itemsize) == sizes
+    if type_name not in gguf.GGMLQuantizationType.__members__:
+        assert type_name in CODES
+        pytest.skip(f"the package gguf has no {type_name}")
+    kind = gguf.GGMLQuantizationType[type_name]
+    assert form.number == kind
+    assert (form.elements, form.block.itemsize) == gguf.GGML_QUANT_SIZES[kind]
 
 
 @pytest.mark.parametrize("shape", [(70, 512), (3, 5, 256)])
@@ -41,6 +53,7 @@ def test_block_sizes_are_those_of_the_package(type_name: str) -> None:
 def test_dequantized_bits(type_name: str, shape: tuple[int, ...], tmp_path: Path) -> None:
     rows = random_blocks(type_name, shape, np.random.default_rng(1))
     tensor = one(tmp_path, type_name, rows)
+    assert tensor.type == type_name
     got = tensor.dequantize()
     assert got.shape == tensor.shape == (*shape[:-2], shape[-1], shape[-2])
     assert_same_bits(got.swapaxes(-1, -2), expected(type_name, rows))
@@ -82,35 +95,76 @@ def test_equal_bytes(type_name: str, byte: int, tmp_path: Path) -> None:
     """The smallest and the largest codes, with scales of 1."""
     form = FORMATS[type_name]
     rows = np.full((2, 256 // form.elements * form.block.itemsize), byte, np.uint8)
-    for field in sorted(set(form.block.names or ()) & {"d", "m", "dmin"}):
+    for field in halves(type_name):
         rows.view(form.block)[field] = 1
     tensor = one(tmp_path, type_name, rows)
     assert_same_bits(tensor.dequantize().T, expected(type_name, rows))
 
 
-def all_codes(bits: int, signed: bool) -> set[int]:
-    low = -(2 ** (bits - 1)) if signed else 0
+def small_float_blocks(type_name: str) -> Array:
+    """Every byte as a scale, each with every code: [256, bytes]."""
+    rows = np.zeros((256, FORMATS[type_name].block.itemsize), np.uint8)
+    blocks = rows.view(FORMATS[type_name].block)[:, 0]
+    field, _ = SMALL_FLOATS[type_name]
+    blocks[field] = np.arange(256).reshape(-1, *[1] * (blocks[field].ndim - 1))
+    blocks["q"] = np.resize(np.arange(16) * 0x11, blocks["q"].shape)
+    return rows
+
+
+@pytest.mark.parametrize("type_name", SMALL_FLOATS)
+def test_all_scales_of_small_floats(type_name: str, tmp_path: Path) -> None:
+    """ggml has numbers where e8m0 and e4m3 have NaN."""
+    rows = small_float_blocks(type_name)
+    want = expected(type_name, rows)
+    assert not np.isnan(want).any()
+    assert_same_bits(one(tmp_path, type_name, rows).dequantize().T, want)
+
+
+@pytest.mark.parametrize("type_name", SMALL_FLOATS)
+def test_small_floats_as_integers(type_name: str, tmp_path: Path) -> None:
+    """A layer of int8 activations has the same weights, in s8."""
+    rows = small_float_blocks(type_name)
+    state = one(tmp_path, type_name, rows).linear(activation="int8").state_dict()
+    values, scales = state["values"], state["scales"].astype(np.float32)
+    assert values.dtype == np.int8
+    with np.errstate(over="ignore"):
+        got = values * np.repeat(scales, len(values) // len(scales), axis=0)
+    assert_same_bits(got.T, expected(type_name, rows))
+
+
+def all_codes(type_name: str) -> set[float]:
+    """What the codes of a type are, but -0 of f4_e2m1."""
+    kind = FORMATS[type_name].data_type
+    if type_name in CODES:
+        return set(CODES[type_name][2])
+    if kind == "f4_e2m1":
+        return {sign * value for sign in (-1, 1) for value in (0, 0.5, 1, 1.5, 2, 3, 4, 6)}
+    if type_name.startswith("IQ4"):
+        return {*gguf.quants.IQ4_NL.kvalues}
+    if type_name.startswith("TQ"):
+        return {-1, 0, 1} if type_name == "TQ1_0" else {-1, 0, 1, 2}
+    bits = int(type_name[1])
+    low = -(2 ** (bits - 1)) if kind.startswith("s") else 0
     return set(range(low, low + 2**bits))
-
-
-BITS = {name: int(name[1]) for name in QUANTISED}
 
 
 @pytest.mark.parametrize("type_name", QUANTISED)
 def test_members(type_name: str, tmp_path: Path) -> None:
     """All codes occur, and scales * values - minimums are the weights."""
-    rows = random_blocks(type_name, (64, 1024), np.random.default_rng(3))
+    make = usual_blocks if type_name in SMALL_FLOATS else random_blocks
+    rows = make(type_name, (64, 1024), np.random.default_rng(3))
     tensor = one(tmp_path, type_name, rows)
     n, k, group, kind = 64, 1024, tensor.group, tensor.data_type
     assert group
     values = tensor.values
-    if kind in ("u4", "s4"):
+    if kind in ("u4", "s4", "f4_e2m1"):
         assert values.shape == (k // 2, n)
         values = zemm.unpack_int4(values.T, n * k, signed=kind == "s4").reshape(n, k).T
+        values = values.view(zemm.numpy_dtype(kind)).astype(np.float32) if kind == "f4_e2m1" else values
     else:
         assert values.dtype == {"u8": np.uint8, "s8": np.int8}[kind]
     assert values.shape == (k, n)
-    assert set(np.unique(values).tolist()) == all_codes(BITS[type_name], signed=kind.startswith("s"))
+    assert set(np.unique(values).tolist()) == all_codes(type_name)
     scales, minimums = tensor.scales, tensor.minimums
     assert scales is not None
     assert scales.shape == (k // group, n)
@@ -121,6 +175,25 @@ def test_members(type_name: str, tmp_path: Path) -> None:
         weights -= np.repeat(minimums.astype(np.float64), group, axis=0)
     want = expected(type_name, rows).T.astype(np.float64)
     np.testing.assert_allclose(weights, want, rtol=1e-6, atol=1e-6 * np.abs(want).max())
+
+
+def test_table_of_the_page(tmp_path: Path) -> None:
+    """docs/gguf.md lists every format, with its bits."""
+    page = (ROOT / "docs/gguf.md").read_text()
+    found = re.findall(r"^\| ([A-Z0-9_, ]+) \| ([\d., ]+) \| ([\d., ]+) \| (\d+) \| (\d* ?)\|", page, re.M)
+    listed = {row[0]: row[1:] for row in found}
+    floats = listed.pop(", ".join(FLOATS))
+    assert floats == ("32, 16, 16", "32, 16, 16", "1", "")
+    assert [*listed] == QUANTISED
+    for name, (in_file, in_layer, block, group) in listed.items():
+        form = FORMATS[name]
+        assert (float(in_file), int(block), int(group)) == (
+            form.block.itemsize * 8 / form.elements,
+            form.elements,
+            form.group,
+        )
+        rows = usual_blocks(name, (256, 1024), np.random.default_rng(4))
+        assert float(in_layer) == one(tmp_path, name, rows).linear().weights.nbytes * 8 / (256 * 1024)
 
 
 def test_types_with_minimums() -> None:
@@ -140,7 +213,7 @@ def test_one_dimension(tmp_path: Path) -> None:
         tensor.matmul(np.ones((1, 5), np.float32))
 
 
-@pytest.mark.parametrize("type_name", ["IQ4_XS", "I32", "TQ2_0"])
+@pytest.mark.parametrize("type_name", ["IQ2_XXS", "I32", "IQ3_S"])
 def test_types_that_zemm_does_not_read(type_name: str, tmp_path: Path) -> None:
     elements, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[type_name]]
     rows = np.zeros((2, size), np.uint8) if elements > 1 else np.zeros((2, 8), np.int32)
@@ -151,7 +224,7 @@ def test_types_that_zemm_does_not_read(type_name: str, tmp_path: Path) -> None:
     assert file["bad"].type == type_name
     assert file["good"].values.shape == (2, 2)
     for member in ("values", "scales", "minimums", "data_type", "group"):
-        with pytest.raises(ValueError, match=rf"'bad' has the type {type_name}, .* it reads F32, .*Q6_K"):
+        with pytest.raises(ValueError, match=rf"'bad' has the type {type_name}, .* it reads F32, .*Q2_0"):
             getattr(file["bad"], member)
     with pytest.raises(ValueError, match="'bad' has the type"):
         file["bad"].matmul(np.ones((1, 256), np.float32))

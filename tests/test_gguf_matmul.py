@@ -141,8 +141,8 @@ def test_options(file: zemm.gguf.File) -> None:
     np.testing.assert_allclose(out, np.maximum(X @ tensor.dequantize() + bias, 0), atol=1e-4)
 
 
-@pytest.mark.quick(cases=lambda name: name in ("Q4_1", "Q6_K"))
-@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1", "Q2_K", "Q6_K", "BF16"])
+@pytest.mark.quick(cases=lambda name: name in ("Q4_1", "Q6_K", "NVFP4"))
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1", "Q2_K", "Q6_K", "BF16", "MXFP4", "NVFP4", "TQ1_0"])
 def test_linear(name: str, file: zemm.gguf.File) -> None:
     bias = RNG.standard_normal(N, dtype=np.float32)
     layer = file[name].linear(bias)
@@ -186,18 +186,40 @@ def test_linear_of_tensors(name: str, file: zemm.gguf.File) -> None:
         layer(x.clone().requires_grad_())
 
 
-@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1"])
-def test_layers_have_the_bytes_of_the_file(name: str, tmp_path: Path) -> None:
-    """A scale that the file has as f16 stays f16, in memory and in a state. Rows and columns are multiples of
+@pytest.mark.parametrize(
+    ("name", "scales"),
+    [
+        ("Q8_0", np.float16),
+        ("Q4_0", np.float16),
+        ("Q4_1", np.float16),
+        ("MXFP4", ml_dtypes.float8_e8m0fnu),
+        ("NVFP4", ml_dtypes.float8_e4m3fn),
+    ],
+)
+def test_layers_have_the_bytes_of_the_file(name: str, scales: type, tmp_path: Path) -> None:
+    """A scale keeps the type of the file, in memory and in a state. Rows and columns are multiples of
     the kernel's tile here, to which others are filled up."""
     data = usual_blocks(name, (128, 256), RNG)
     layer = zemm.gguf.load(write(tmp_path / "w.gguf", {"w": (name, data)}))["w"].linear()
     assert layer.weights.nbytes == data.nbytes
-    assert layer.state_dict()["scales"].dtype == np.float16
+    assert layer.state_dict()["scales"].dtype == scales
+
+
+def test_linear_with_a_scale(file: zemm.gguf.File) -> None:
+    """As llama.cpp multiplies by "x.scale": one number, or one for each expert."""
+    for name in ("NVFP4", "Q4_1", "F16"):
+        check(file[name].linear(scale=[3])(X), X, file[name].dequantize() * 3)
+    experts = file["experts"]
+    y = experts.linear(scale=[2, 3])(np.stack([X, X]))
+    check(y, np.stack([X, X]), experts.dequantize() * np.array([2, 3], np.float32)[:, None, None])
+    with pytest.raises(
+        ValueError, match=r"scale has shape \(3,\), neither one number .* 'experts' \(2, 512, 24\)"
+    ):
+        experts.linear(scale=[1, 2, 3])
 
 
 def test_linear_of_int8_activations(file: zemm.gguf.File) -> None:
-    for name in ("Q4_0", "Q4_K"):
+    for name in ("Q4_0", "Q4_K", "MXFP4", "NVFP4"):
         y = file[name].linear(activation="int8", dst_dtype="f32")(X)
         check(y, X, file[name].dequantize(), 2.0**-12)
 

@@ -6,7 +6,7 @@
     y = weights.matmul(x)
 
 A file is mapped into memory, and a tensor is decoded when its values are first asked for. Reading
-needs the package gguf, which has the names of the types.
+needs the package gguf, which has the types of metadata.
 """
 
 from zemm.gguf.file import File, load

@@ -17,6 +17,8 @@ from zemm.gguf.formats import FORMATS
 from zemm.gguf.header import TensorEntry, read_header
 from zemm.gguf.tensor import Tensor
 
+_NAMES = {form.number: name for name, form in FORMATS.items()}
+
 
 def load(path: str | os.PathLike[str]) -> "File":
     """Open a GGUF file. Reads its header only.
@@ -52,10 +54,7 @@ class File(Mapping[str, Tensor]):
             raise InvalidArgumentsError(f"{self.path!r} cannot be read: {error}") from None
 
     def _tensor(self, entry: TensorEntry, data_start: int, gguf: ModuleType) -> Tensor:
-        try:
-            type_name = gguf.GGMLQuantizationType(entry.type).name
-        except ValueError:
-            type_name = f"number {entry.type}"
+        type_name = _type_name(entry.type, gguf)
         if type_name not in FORMATS:
             return Tensor(entry.name, type_name, entry.dims, self._data[:0])
         form = FORMATS[type_name]
@@ -88,6 +87,16 @@ class File(Mapping[str, Tensor]):
 
     def __repr__(self) -> str:
         return f"<zemm.gguf.File {self.path!r} with {len(self)} tensors>"
+
+
+def _type_name(number: int, gguf: ModuleType) -> str:
+    """ggml's name of a type. Types that zemm reads may be newer than the package."""
+    if number in _NAMES:
+        return _NAMES[number]
+    try:
+        return str(gguf.GGMLQuantizationType(number).name)
+    except ValueError:
+        return f"number {number}"
 
 
 class _NoTensorError(KeyError):

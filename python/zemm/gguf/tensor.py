@@ -4,6 +4,7 @@
 from functools import cached_property
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,7 +12,7 @@ from zemm._arrays.host_tensors import Host, as_array, host_of
 from zemm._functions.matmul import matmul
 from zemm.dtypes import FLOATING, FOUR_BIT, pack_int4, type_of, unpack_int4
 from zemm.errors import InvalidArgumentsError
-from zemm.gguf.formats import FORMATS, Format, Parts
+from zemm.gguf.formats import FORMATS, Format, Parts, as_integers
 from zemm.gguf.q8_1 import GROUP as Q8_1_GROUP
 from zemm.gguf.q8_1 import Q8_1
 from zemm.linear import Linear
@@ -72,11 +73,30 @@ class Tensor:
             codes = pack_int4(codes)
         return Parts(codes, scales, minimums)
 
+    def _codes(self, parts: Parts) -> NDArray[Any]:
+        """Those of _parts with one in each byte, [.., N, K]."""
+        if self.data_type not in FOUR_BIT:
+            return parts.codes
+        codes = unpack_int4(parts.codes, 2 * parts.codes.size, signed=self.data_type == "s4")
+        return codes.reshape(self._dims[::-1])
+
+    @cached_property
+    def _as_s8(self) -> Parts:
+        """_parts of f4_e2m1 as s8."""
+        assert self._parts is not None
+        return as_integers(Parts(self._codes(self._parts), self._parts.scales))
+
+    def _multiplied(self, by_integers: bool) -> tuple[Parts | None, DataType]:
+        """_parts and their type as activations that are integers, or others, are multiplied by them."""
+        if by_integers and self.data_type == "f4_e2m1":
+            return self._as_s8, "s8"
+        return self._parts, self.data_type
+
     @property
     def values(self) -> NDArray[Any]:
-        """The elements, or the integers that stand for them, [.., K, N], as zemm.matmul() takes
-        them: int8, uint8, float16, bfloat16 or float32. For data type u4 and s4 bytes with two
-        values along K each, [.., K / 2, N]. Floating-point values are a view of the file."""
+        """The elements, or the numbers that stand for them, [.., K, N], as zemm.matmul() takes
+        them: int8, uint8, float16, bfloat16 or float32. For data type u4, s4 and f4_e2m1 bytes with two
+        values along K each, [.., K / 2, N]. Values without scales are a view of the file."""
         return _transposed(self._blocks if self._parts is None else self._parts.codes)
 
     @property
@@ -96,12 +116,12 @@ class Tensor:
         parts = self._parts
         if parts is None:
             return _transposed(self._blocks.astype(np.float32))
-        codes = parts.codes
-        if self.data_type in FOUR_BIT:
-            count = 2 * codes.size
-            codes = unpack_int4(codes, count, signed=self.data_type == "s4")
+        codes = self._codes(parts)
+        if self.data_type == "f4_e2m1":
+            codes = codes.view(ml_dtypes.float4_e2m1fn)
         grouped = codes.reshape(*parts.scales.shape, -1).astype(np.float32)
-        grouped *= parts.scales[..., None]
+        with np.errstate(over="ignore"):  # scales of MXFP4 may be as large as f32 holds
+            grouped *= _as_f32(parts.scales)[..., None]
         if parts.minimums is not None:
             grouped -= parts.minimums[..., None]
         return _transposed(grouped.reshape(*self._dims[::-1]))
@@ -123,6 +143,8 @@ class Tensor:
         - int8 activations with src_scales and, if there are any, reductions, as from
           zemm.quantize_activations()
         - blocks of Q8_1, as from zemm.gguf.quantize_q8_1()
+
+        int8 and Q8_1 multiply weights of f4_e2m1 as s8: twice the values, and half of the scales.
 
         If the type has minimums, they are offsets of the weights. The sums of Q8_1 are multiplied by them in
         a second matmul in float32, whose result is subtracted before post_ops.
@@ -146,12 +168,13 @@ class Tensor:
             options["post_ops"] = [("sub", part), *options.get("post_ops", ())]
         elif minimums is not None:
             options |= {"weights_offsets": -minimums, "reductions": reductions}
+        parts, data_type = self._multiplied(by_integers=array.dtype == np.int8)
         return matmul(
             array,
-            self.values,
-            weights_dtype=self.data_type,
+            _transposed(self._blocks if parts is None else parts.codes),
+            weights_dtype=data_type,
             src_scales=src_scales,
-            weights_scales=self.scales,
+            weights_scales=None if parts is None else _transposed(_as_f32(parts.scales)),
             **options,
         )
 
@@ -175,28 +198,52 @@ class Tensor:
             host.copy(out, host.of_array(y))
         return out
 
-    def linear(self, bias: ArrayLike | None = None, **options: Any) -> Linear:
+    def linear(
+        self, bias: ArrayLike | None = None, *, scale: ArrayLike | None = None, **options: Any
+    ) -> Linear:
         """A layer y = x @ w + bias, with weights that are packed once.
 
-        options: of zemm.Linear.from_quantized(): activation, activation_group, dst_dtype, fpmath and
-        engine. Minimums become the offsets of the layer.
+        scale: a number, or [E] of experts, by which the weights are multiplied. llama.cpp multiplies by the
+        tensor "x.scale" that files of NVFP4 may have beside "x.weight".
 
-        ValueError: zemm does not read the tensor's type, or it has neither two nor three dimensions.
+        options: of zemm.Linear.from_quantized(): activation, activation_group, dst_dtype, fpmath and
+        engine. Minimums become the offsets of the layer. With integer activations weights of f4_e2m1 become
+        s8, exactly.
+
+        ValueError: zemm does not read the tensor's type, it has neither two nor three dimensions, or scale
+        does not fit.
         """
         if len(self.shape) not in (2, 3):
             raise InvalidArgumentsError(
                 f"tensor {self.name!r} has shape {self.shape}, not [K, N] or [E, K, N]"
             )
-        parts = self._parts
+        parts, data_type = self._multiplied(by_integers=options.get("activation") in ("int8", "int7"))
+        codes, scales, minimums = (self._blocks, None, None) if parts is None else parts
+        if scale is not None:
+            factor = self._factor(scale)
+            scales = factor if scales is None else _as_f32(scales) * factor
+            minimums = None if minimums is None else _as_f32(minimums) * factor
         return Linear.from_quantized(
-            self._blocks if parts is None else parts.codes,
-            None if parts is None else parts.scales,
-            offsets=None if parts is None or parts.minimums is None else -parts.minimums,
-            weights_dtype=self.data_type,
+            codes,
+            scales,
+            offsets=None if minimums is None else -minimums,
+            weights_dtype=data_type,
             transposed=True,
             bias=bias,
             **options,
         )
+
+    def _factor(self, scale: ArrayLike) -> NDArray[np.float32]:
+        """A scale of all weights, or [E, 1, 1] of experts."""
+        array = np.asarray(scale, np.float32)
+        if array.size == 1:
+            return array.reshape(())
+        if len(self.shape) != 3 or array.shape != self.shape[:1]:
+            raise InvalidArgumentsError(
+                f"scale has shape {array.shape}, neither one number nor one for each expert of tensor"
+                f" {self.name!r} {self.shape}"
+            )
+        return array[:, None, None]
 
     def take(self, columns: ArrayLike) -> "Tensor":
         """The tensor with these columns of N, in this order, whose blocks are copied as they are.
