@@ -23,15 +23,23 @@ MIXES = {
     "Q4_1": ["Q4_1"],
     "Q8_0": ["Q8_0"],
     "Q4_K_M": ["Q4_K", "Q6_K"],
+    "small floats": ["MXFP4", "NVFP4"],
+    "tables and ternary": ["IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0"],
     "all others": ["Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q5_K"],
 }
 PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
 
 
 def write(
-    folder: Path, architecture: str, types: list[str], tied: bool = False, embedding: str | None = None
+    folder: Path,
+    architecture: str,
+    types: list[str],
+    tied: bool = False,
+    embedding: str | None = None,
+    scale: float | None = None,
 ) -> Path:
-    """A random model whose linear layers have these types, in turns. embedding: its type; None: f32."""
+    """A random model whose linear layers have these types, in turns. embedding: its type; None: f32. scale:
+    that of all linear layers, in tensors of its own."""
     rng = np.random.default_rng(1)
     path = folder / "model.gguf"
     writer = gguf.GGUFWriter(path, architecture)
@@ -52,6 +60,9 @@ def write(
         count += 1
         raw = usual_blocks(kind, (rows, K), rng)
         writer.add_tensor(name, raw, raw_dtype=gguf.GGMLQuantizationType[kind])
+        if scale is not None:
+            for kind in ("scale", "input_scale"):
+                writer.add_tensor(f"{name.removesuffix('.weight')}.{kind}", np.array([scale], np.float32))
 
     def add_floats(name: str, *shape: int) -> None:
         writer.add_tensor(name, rng.uniform(0.5, 1.5, shape).astype(np.float32))
@@ -110,7 +121,7 @@ def test_logits(mix: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_tied", [True, False], ids=["tied", "untied"])
-@pytest.mark.parametrize("kind", ["Q8_0", "Q4_1", "Q6_K"])
+@pytest.mark.parametrize("kind", ["Q8_0", "Q4_1", "Q6_K", "MXFP4", "NVFP4", "TQ2_0"])
 def test_embeddings(kind: str, is_tied: bool, tmp_path: Path) -> None:
     """They stay packed: rows are those of the file, and a tied head multiplies by the same bytes."""
     path = write(tmp_path, "llama", ["Q4_0"], is_tied, kind)
@@ -132,9 +143,21 @@ def test_embeddings(kind: str, is_tied: bool, tmp_path: Path) -> None:
     assert torch.equal(model.generate(PROMPTS[:1], **ids), reference.generate(PROMPTS[:1], **ids))
 
 
-def test_biases_and_int8_activations(tmp_path: Path) -> None:
+def test_scales_of_tensors(tmp_path: Path) -> None:
+    """llama.cpp multiplies products by them, and not by those of activations. Transformers knows neither."""
+    reference = load(write(tmp_path, "llama", ["NVFP4"]))
+    with zemm.transformers.registered():
+        model = load(write(tmp_path, "llama", ["NVFP4"], scale=3))
+    with torch.no_grad():
+        for name in packed(model):
+            reference.get_submodule(name).weight *= 3
+    check(model, logits(reference), 1e-5)
+
+
+@pytest.mark.parametrize("mix", ["Q4_K_M", "small floats"])
+def test_biases_and_int8_activations(mix: str, tmp_path: Path) -> None:
     """Qwen2 has biases, and llama.cpp leaves its rows in their order."""
-    path = write(tmp_path, "qwen2", MIXES["Q4_K_M"])
+    path = write(tmp_path, "qwen2", MIXES[mix])
     expected = logits(load(path))
     with zemm.transformers.registered():
         check(load(path), expected, 1e-5)

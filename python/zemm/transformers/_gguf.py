@@ -98,13 +98,15 @@ class _Loader:
         with steps(len(self._file)) as begin:
             for name in self._file:
                 begin(name)
-                if not self._pack(name):
+                if not self._is_scale(name) and not self._pack(name):
                     left.append(name)
         # The layers have their biases.
         self._names = {
             name: own for name, own in self._names.items() if own.rpartition(".")[0] not in self.modules
         }
         for name, values in self._dequantised(left):
+            if (scale := self._scale(name)) is not None:
+                values = values * scale.reshape(-1, *[1] * (values.ndim - 1))
             name, weights = self._processed(name, values)
             if name in self._names:
                 self._parsed["tensors"][self._names[name]] = torch.from_numpy(np.array(weights))
@@ -146,7 +148,8 @@ class _Loader:
         if not np.array_equal(rows, np.arange(len(rows))):
             tensor = tensor.take(rows)
         bias = self._bias(name, module) if isinstance(module, torch.nn.Linear) else None
-        packed = QuantLinear(tensor.linear(bias, activation=self._activation))
+        layer = tensor.linear(bias, scale=self._scale(name), activation=self._activation)
+        packed = QuantLinear(layer)
         is_table = isinstance(module, torch.nn.Embedding)
         self.modules[path] = self._embedding(path, packed) if is_table else packed
         return True
@@ -202,6 +205,21 @@ class _Loader:
         rows = np.floor(result[:, 0]).astype(np.int64)
         is_order = np.array_equal(np.sort(rows), numbers) and np.array_equal(result, probe[rows])
         return rows if is_order else None
+
+    def _scale(self, name: str) -> NDArray[np.float32] | None:
+        """What llama.cpp multiplies products with a tensor by."""
+        stem, _, leaf = name.rpartition(".")
+        own = f"{stem}.scale"
+        return self._file[own].dequantize() if leaf == "weight" and self._is_scale(own) else None
+
+    def _is_scale(self, name: str) -> bool:
+        """Whether a tensor has the scale of another one or of its activations, as in files of NVFP4: one
+        number, or one for each expert. Some architectures have larger tensors of these names."""
+        stem, _, leaf = name.rpartition(".")
+        weights = f"{stem}.weight"
+        if name not in self._file or leaf not in ("scale", "input_scale") or weights not in self._file:
+            return False
+        return self._file[name].shape in ((1,), self._file[weights].shape[:-2])
 
     def _bias(self, name: str, module: torch.nn.Linear) -> NDArray[np.float32] | None:
         if module.bias is None:
