@@ -13,9 +13,10 @@ from zemm.benchdnn.minstd import integers as integers_of
 CHUNK = 64
 _BLOCK = 2**14 * CHUNK
 KINDS = {"SRC": 0, "WEI": 1, "BIA": 2, "DST": 3}
+# Those of benchdnn, but s8 has 6 bits, which ggml's Q6_K has, too.
 _REAL_RANGES = {
     "f32": (-1024, 1024), "f64": (-1024, 1024), "s32": (-1024, 1024), "bf16": (-32, 32), "f16": (-8, 8),
-    "s8": (-32, 32), "u8": (0, 64), "s4": (-8, 7), "u4": (0, 15),
+    "s8": (-32, 31), "u8": (0, 64), "s4": (-8, 7), "u4": (0, 15),
 }  # fmt: skip
 _FIRST = {"u8": 128.0, "s32": 256.0, "u4": 15.0, "s4": -8.0}
 
@@ -100,7 +101,7 @@ def post_op(count: int, low: int, high: int, dt: str, factor: float = 1.0) -> Fl
 
 
 def real(count: int, dt: str, seed: int) -> Floats:
-    """Uniform real values in benchdnn's range for dt, rounded to dt. The sequence is not that of
+    """Uniform real values in a range for dt, rounded to dt. The sequence is not that of
     benchdnn."""
     low, high = _REAL_RANGES.get(dt, (-2, 2))
     values = np.random.default_rng(seed).random(count, np.float32)
