@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zemm
 from support_planted import PLANTED, clean_environment, compile_c, compile_library
 from test_peer_libraries import case_of, close, error_of, loaded, product
 from zemm.benchdnn import arguments as args
@@ -21,6 +22,8 @@ from zemm.benchdnn.peers.weight_only import Matrices, matrices
 from zemm.gguf.formats import FORMATS
 
 SCALES = "--attr-scales=wei:per_tensor:f16:32x1"
+SCALES_OF_16 = "--attr-scales=wei:per_tensor:f32:16x1"
+POWERS = "--attr-scales=wei:per_tensor:e8m0:32x1"
 POINTS = "--attr-zero-points=wei:per_tensor:u8:32x1"
 CASES = [
     ("Q8_0", f"--dt=f32:s8:f32 {SCALES}"),
@@ -30,6 +33,10 @@ CASES = [
     ("Q4_K", "--dt=f32:u4:f32 --attr-scales=wei:per_oc:f32 --attr-zero-points=wei:common:8:u8"),
     ("Q4_0", "--dt=f32:s4:f32 --attr-scales=wei:per_tensor:f32:128x1"),
     ("Q8_0", "--dt=f32:s8:f32"),
+    ("Q6_K", f"--dt=f32:s8:f32 {SCALES_OF_16}"),
+    ("Q6_K", "--dt=f32:s8:f32 --attr-scales=wei:per_tensor:f16:16x1"),
+    ("MXFP4", f"--dt=f32:f4_e2m1:f32 {POWERS}"),
+    ("MXFP4", "--dt=f32:f4_e2m1:f32 --attr-scales=wei:per_oc"),
 ]
 
 
@@ -44,7 +51,11 @@ def test_blocks_are_exactly_the_weights(name: str, options: str) -> None:
     found = blocks_of(options)
     assert found.name == name
     parts = FORMATS[name].decode(found.blocks.reshape(-1))  # type: ignore[misc]
-    groups = parts.codes.reshape(*parts.scales.shape, FORMATS[name].group) * parts.scales[..., None]
+    codes = parts.codes
+    if FORMATS[name].data_type == "f4_e2m1":
+        codes = codes.view(zemm.numpy_dtype("f4_e2m1"))
+    grouped = codes.reshape(*parts.scales.shape, FORMATS[name].group).astype(np.float32)
+    groups = grouped * parts.scales.astype(np.float32)[..., None]
     if parts.minimums is not None:
         groups = groups - parts.minimums[..., None]
     case = case_of(options)
@@ -68,6 +79,21 @@ def test_parameters_of_6_bits() -> None:
     np.testing.assert_array_equal(parts.minimums, (multiples * points).T / 4)
 
 
+def test_codes_and_scales_of_q6_k() -> None:
+    """All of them, where the case uses few scales."""
+    rng = np.random.default_rng(1)
+    multiples = np.concatenate([np.ones((1, 3)), rng.integers(0, 128, (15, 3))]).astype(np.float32)
+    codes = rng.integers(-32, 32, (256, 3)).astype(np.int8)
+    case = case_of(f"--dt=f32:s8:f32 {SCALES_OF_16}")
+    found = Matrices(np.zeros((1, 256), np.float32), codes, 16, multiples / 4)
+    parts = FORMATS["Q6_K"].decode(encoded(case, found).blocks.reshape(-1))  # type: ignore[misc]
+    np.testing.assert_array_equal(parts.codes, codes.T)
+    np.testing.assert_array_equal(parts.scales, multiples.T / 4)
+    codes[5, 1] = 32
+    with pytest.raises(PeerError, match=r"Q6_K has codes of 6 bits, .* not in -32\.\.31: --attr-scales"):
+        encoded(case, found)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -76,8 +102,11 @@ def test_parameters_of_6_bits() -> None:
             f"--dt=f32:s4:f32 {SCALES} --attr-offsets=wei:per_tensor:f16:32x1",
             "Q4_0 has no offsets: .*--attr-offsets",
         ),
-        ("--dt=f32:s8:f32 --attr-scales=wei:per_tensor:f32:16x1", "and groups of 16 .--attr-scales="),
-        ("--dt=f32:u8:f32", "wei is u8, which it takes as s8 or s4 or u4 only: --peer-dt"),
+        ("--dt=f32:s8:f32 --attr-scales=wei:per_tensor:f32:8x1", "Q8_0 .* groups of 8 .--attr-scales="),
+        ("--dt=f32:u8:f32", "wei is u8, which it takes as s8 or s4 or u4 or f4_e2m1 only: --peer-dt"),
+        (f"--dt=f32:s8:f32 {SCALES_OF_16} {POINTS.replace('u8', 's8')}", "Q6_K has no zero points: --attr"),
+        ("--dt=f32:f4_e2m1:f32 --attr-scales=wei:common:0.75", "MXFP4 has powers of two as scales"),
+        ("--dt=f32:f4_e2m1:f32 --attr-scales=wei:per_tensor:e8m0:16x1", "MXFP4 has blocks of 32 and groups"),
         (
             "--dt=f32:s8:f32 --attr-scales=wei:common:0.1",
             "has f16 scales, .*--peer-attr-scales=none drops it",
@@ -127,7 +156,7 @@ def test_nothing_of_the_current_directory_is_loaded(tmp_path: Path, monkeypatch:
     variables = clean_environment(MARKER=str(marker), ZEMM_GGML_LIBRARY=str(library))
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=variables, cwd=here, capture_output=True, text=True, timeout=100)
-    assert "ggml_type_size" in done.stdout, done.stderr
+    assert "ggml_version" in done.stdout, done.stderr
     assert not marker.exists()
 
 

@@ -197,6 +197,7 @@ QUANTISED = (
         (f"{WEIGHT_ONLY} --attr-fpmath=any:true", [False, True]),
         (f"{WEIGHT_ONLY} --attr-fpmath=any:true --peer-attr-fpmath=strict:true", [False]),
         (QUANTISED, [True]),
+        (f"{QUANTISED} --peer-dt=f32:f4_e2m1:f32", [True]),
         (f"{QUANTISED} --peer-dt=f32", [False]),
         ("--dt=f32", [False]),
     ],

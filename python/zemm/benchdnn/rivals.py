@@ -151,7 +151,7 @@ def ways(peer: Peer, case: Case, wanted: Case) -> list[bool]:
     """How a peer runs a case: whether it quantises src, for each of its rows. It does where zemm
     does, never where weights are the only quantised tensor and fpmath is strict, and both ways
     where fpmath is another mode."""
-    is_weight_only = wanted.dt[0] == "f32" and BY_NAME[wanted.dt[1]].integral
+    is_weight_only = wanted.dt[0] == "f32" and BY_NAME[wanted.dt[1]].bits <= 8
     if not (peer.quantises_src and is_weight_only):
         return [False]
     if case.quantize:

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of a case as blocks of ggml's formats Q8_0, Q4_0, Q4_1 and Q4_K. The blocks stand for exactly the
-numbers of the case."""
+"""Weights of a case as blocks of ggml's formats Q8_0, Q6_K, Q4_0, Q4_1, Q4_K and MXFP4. The blocks stand for
+exactly the numbers of the case."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import Codes, Floats
+from zemm.benchdnn.dtypes import Codes, Floats, encode
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.problem import given
 from zemm.benchdnn.peers.weight_only import Matrices
 from zemm.gguf.formats import FORMATS
 
-_GROUP = 32
-_GROUPS_OF_Q4_K = 8
-_LARGEST_OF_6_BITS = 63
-# The format for each data type of weights; that of u4 with offsets is Q4_1.
-_FORMATS = {"s8": "Q8_0", "s4": "Q4_0", "u4": "Q4_K"}
+# The format for each data type of weights. For u4 with offsets it is Q4_1, for s8 in smaller groups Q6_K.
+_FORMATS = {"s8": "Q8_0", "s4": "Q4_0", "u4": "Q4_K", "f4_e2m1": "MXFP4"}
 WEIGHT_TYPES = tuple(_FORMATS)
 Blocks = NDArray[np.void]
 
@@ -30,80 +27,150 @@ class Encoded(NamedTuple):
     blocks: Blocks
 
 
+class _Weights(NamedTuple):
+    """Weights of a case by rows: codes [N, blocks, elements]; scales, zero points and offsets, if there are
+    any, [N, blocks, groups of a block]. options: those of the case that say so, for refusals."""
+
+    name: str
+    codes: Codes
+    scales: Floats
+    zero_points: Codes | None
+    offsets: Floats | None
+    options: str
+
+    def blocks(self) -> Blocks:
+        """Blocks with zeros."""
+        return np.zeros(self.codes.shape[:2], FORMATS[self.name].block)
+
+    def refuse(self, why: str) -> PeerError:
+        return PeerError(f"{self.name} {why}: {self.options}")
+
+
 def encoded(case: Case, found: Matrices) -> Encoded:
     """The weights in the format of their data type. PeerError if it cannot express them."""
+    w = _weights(case, found)
+    if w.zero_points is not None and w.name != "Q4_K":
+        raise w.refuse("has no zero points")
+    if w.offsets is not None and w.name != "Q4_1":
+        raise w.refuse("has no offsets")
+    return Encoded(w.name, _ENCODERS[w.name](w))
+
+
+def _weights(case: Case, found: Matrices) -> _Weights:
+    """The weights by rows. PeerError: the blocks of their format do not fit."""
     name = _FORMATS[case.dt[1]]
     if found.offsets is not None and name == "Q4_K":
         name = "Q4_1"
+    if name == "Q8_0" and found.group % FORMATS["Q8_0"].group and found.group % FORMATS["Q6_K"].group == 0:
+        name = "Q6_K"
     k, n = found.weights.shape
-    elements = FORMATS[name].elements
+    elements, group = FORMATS[name].elements, FORMATS[name].group
     options = given(case, "attr-scales", "attr-zero-points", "attr-offsets") or "no --attr-scales"
-    if k % elements or found.group % _GROUP:
+    if k % elements or found.group % group:
         raise PeerError(
-            f"{name} has blocks of {elements} and groups of {_GROUP} along K, the case has K = {k} and "
+            f"{name} has blocks of {elements} and groups of {group} along K, the case has K = {k} and "
             f"groups of {found.group} ({options})"
         )
-    repeated = found.group // _GROUP
+
+    def by_groups(values: NDArray[Any]) -> NDArray[Any]:
+        return np.repeat(values, found.group // group, 0).T.reshape(n, k // elements, elements // group)
+
     scales = np.ones((k // found.group, n), np.float32) if found.scales is None else found.scales
-    scales = np.repeat(scales, repeated, 0).T
-    codes = found.weights.T.astype(np.int32).reshape(n, k // elements, elements)
-    if name == "Q4_K":
-        points = np.zeros((k // found.group, n)) if found.zero_points is None else found.zero_points
-        minimums = scales * np.repeat(points.astype(np.float32), repeated, 0).T
-        return Encoded(name, _q4_k(codes, scales, minimums, options))
-    if found.zero_points is not None:
-        raise PeerError(f"{name} has no zero points: {options}")
-    if found.offsets is not None and name != "Q4_1":
-        raise PeerError(f"{name} has no offsets: {options}")
-    blocks = np.zeros((n, k // elements), FORMATS[name].block)
-    blocks["d"] = _as_f16(scales, name, options)
-    if found.offsets is not None:
-        blocks["m"] = _as_f16(np.repeat(found.offsets, repeated, 0).T, name, options)
-    if name == "Q4_0":
-        codes = codes + 8
-    blocks["q"] = codes if name == "Q8_0" else _nibbles(codes, 16)
-    return Encoded(name, blocks)
+    codes = found.weights.view(np.uint8) if name == "MXFP4" else found.weights
+    return _Weights(
+        name,
+        codes.T.astype(np.int32).reshape(n, k // elements, elements),
+        by_groups(scales),
+        None if found.zero_points is None else by_groups(found.zero_points),
+        None if found.offsets is None else by_groups(found.offsets),
+        options,
+    )
 
 
-def _q4_k(codes: Codes, scales: Floats, minimums: Floats, options: str) -> Blocks:
-    """Q4_K: w = d * scale * code - dmin * minimum, with f16 d and dmin for a block, and scales and
-    minimums of 6 bits for its groups."""
-    blocks = np.zeros(codes.shape[:2], FORMATS["Q4_K"].block)
-    blocks["q"] = _nibbles(codes, 32)
-    grouped = (*codes.shape[:2], _GROUPS_OF_Q4_K)
-    blocks["d"], scale = _multiples(scales.reshape(grouped), "scales", options)
-    blocks["dmin"], minimum = _multiples(minimums.reshape(grouped), "zero points times scales", options)
+def _q8_0(w: _Weights) -> Blocks:
+    blocks = w.blocks()
+    blocks["d"], blocks["q"] = _as_f16(w, w.scales), w.codes
+    return blocks
+
+
+def _q4_0(w: _Weights) -> Blocks:
+    blocks = w.blocks()
+    blocks["d"], blocks["q"] = _as_f16(w, w.scales), _packed(w.codes + 8, 4, 16)
+    return blocks
+
+
+def _q4_1(w: _Weights) -> Blocks:
+    assert w.offsets is not None
+    blocks = w.blocks()
+    blocks["d"], blocks["m"] = _as_f16(w, w.scales), _as_f16(w, w.offsets)
+    blocks["q"] = _packed(w.codes, 4, 16)
+    return blocks
+
+
+def _q4_k(w: _Weights) -> Blocks:
+    """w = d * scale * code - dmin * minimum, with f16 d and dmin for a block, and scales and minimums of
+    6 bits for its groups."""
+    minimums = w.scales * (0 if w.zero_points is None else w.zero_points.astype(np.float32))
+    blocks = w.blocks()
+    blocks["q"] = _packed(w.codes, 4, 32)
+    blocks["d"], scale = _multiples(w, w.scales, 63, "scales")
+    blocks["dmin"], minimum = _multiples(w, minimums, 63, "zero points times scales")
     high = np.concatenate([scale[..., 4:] >> 4, minimum[..., 4:] >> 4], -1) << 6
     low = np.concatenate([scale[..., :4], minimum[..., :4]], -1)
     blocks["scales"] = np.concatenate([low | high, scale[..., 4:] & 15 | minimum[..., 4:] << 4], -1)
     return blocks
 
 
-def _multiples(values: Floats, what: str, options: str) -> tuple[Floats, Codes]:
-    """values [.., groups] as f16 units [..] and integers of 6 bits. The unit is the smallest value
+def _q6_k(w: _Weights) -> Blocks:
+    """w = d * scale * code, with f16 d for a block, scales of 8 bits and codes of 6."""
+    codes = w.codes + 32
+    if np.any(codes & ~63):
+        raise w.refuse("has codes of 6 bits, some of the case's are not in -32..31")
+    blocks = w.blocks()
+    blocks["q"], blocks["high"] = _packed(codes & 15, 4, 64), _packed(codes >> 4, 2, 32)
+    blocks["d"], blocks["scales"] = _multiples(w, w.scales, 127, "scales")
+    return blocks
+
+
+def _mxfp4(w: _Weights) -> Blocks:
+    exponents = encode(w.scales, "e8m0")
+    if np.any(exponents.astype(np.float32) != w.scales):
+        raise w.refuse("has powers of two as scales, those of the case are not")
+    blocks = w.blocks()
+    blocks["e"], blocks["q"] = exponents.view(np.uint8)[..., 0], _packed(w.codes, 4, 16)
+    return blocks
+
+
+_ENCODERS = {"Q8_0": _q8_0, "Q4_0": _q4_0, "Q4_1": _q4_1, "Q4_K": _q4_k, "Q6_K": _q6_k, "MXFP4": _mxfp4}
+
+
+def _multiples(w: _Weights, values: Floats, most: int, what: str) -> tuple[Floats, Codes]:
+    """values [.., groups] as f16 units [..] and integers up to `most`. The unit is the smallest value
     that is not zero."""
     unit = np.where(values > 0, values, np.inf).min(-1)
     unit = np.where(np.isinf(unit), np.float32(0), unit).astype(np.float16)
     factors = values / np.where(unit > 0, unit, 1).astype(np.float32)[..., None]
-    integers = np.clip(np.rint(factors), 0, _LARGEST_OF_6_BITS).astype(np.uint8)
+    integers = np.clip(np.rint(factors), 0, most).astype(np.uint8)
     if np.any(unit.astype(np.float32)[..., None] * integers != values):
-        raise PeerError(
-            f"Q4_K has {what} that are 0 to {_LARGEST_OF_6_BITS} times an f16 number for each "
-            f"{_GROUPS_OF_Q4_K} groups, those of the case are not: {options}"
+        raise w.refuse(
+            f"has {what} that are 0 to {most} times an f16 number for each {values.shape[-1]} groups, "
+            "those of the case are not"
         )
     return unit, integers
 
 
-def _as_f16(scales: Floats, name: str, options: str) -> NDArray[np.float16]:
-    found = scales.astype(np.float16)
-    if np.any(found != scales):
-        raise PeerError(f"{name} has f16 scales, those of the case are not representable: {options}")
+def _as_f16(w: _Weights, values: Floats) -> NDArray[np.float16]:
+    """Values of groups that are blocks, [N, blocks, 1], as [N, blocks]."""
+    found = values[..., 0].astype(np.float16)
+    if np.any(found != values[..., 0]):
+        raise w.refuse("has f16 scales, those of the case are not representable")
     return found
 
 
-def _nibbles(codes: Codes, run: int) -> Codes:
-    """Codes of 4 bits [N, blocks, elements] as bytes: the low nibbles of `run` bytes are the first
-    elements, the high ones the next."""
-    halves = codes.astype(np.uint8).reshape(*codes.shape[:2], -1, 2, run)
-    joined: Codes = halves[..., 0, :] | halves[..., 1, :] << 4
+def _packed(codes: Codes, bits: int, run: int) -> Codes:
+    """Codes [N, blocks, elements] in fields of `bits` bits. Each run of `run` bytes has the first codes in
+    the lowest fields of all its bytes, the next ones in the next fields."""
+    parts = codes.astype(np.uint8).reshape(*codes.shape[:2], -1, 8 // bits, run)
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)[:, None]
+    joined: Codes = np.bitwise_or.reduce(parts << shifts, axis=-2)
     return joined.reshape(*codes.shape[:2], -1)

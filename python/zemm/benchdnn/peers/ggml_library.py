@@ -19,7 +19,7 @@ _BASE = "libggml-base.so"
 # What the two need. They are opened by name first: builds of llama.cpp have run paths with an empty
 # element, which is the current directory.
 _NEEDED = ("libgcc_s.so.1", "libstdc++.so.6", "libgomp.so.1")
-TYPES = {"F32": 0, "Q4_0": 2, "Q4_1": 3, "Q8_0": 8, "Q4_K": 12}
+TYPES = {name: FORMATS[name].number for name in ("F32", "Q8_0", "Q6_K", "Q4_0", "Q4_1", "Q4_K", "MXFP4")}
 
 _DECLARATIONS = """
 struct ggml_init_params { size_t mem_size; void *mem_buffer; bool no_alloc; };
@@ -68,6 +68,7 @@ def open_libraries() -> tuple[Any, Any, Any]:
     try:
         base = ffi.dlopen(str(path.parent / _BASE), ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
         cpu = ffi.dlopen(str(path), ffi.RTLD_NOW)
+        base.ggml_version  # noqa: B018 - libraries without it are older than some of the types
         for name, number in TYPES.items():
             block = FORMATS[name]
             if (base.ggml_type_size(number), base.ggml_blck_size(number)) != (
