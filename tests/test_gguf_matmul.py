@@ -27,6 +27,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> zemm.gguf.File:
         for name in FORMATS
     }
     tensors["experts"] = ("Q4_K", usual_blocks("Q4_K", (2, N, K), RNG))
+    tensors["f4 experts"] = ("MXFP4", usual_blocks("MXFP4", (2, N, K), RNG))
     return zemm.gguf.load(write(tmp_path_factory.mktemp("gguf") / "all.gguf", tensors))
 
 
@@ -224,18 +225,21 @@ def test_linear_of_int8_activations(file: zemm.gguf.File) -> None:
         check(y, X, file[name].dequantize(), 2.0**-12)
 
 
-def test_linear_of_experts(file: zemm.gguf.File) -> None:
-    layer, w = file["experts"].linear(), file["experts"].dequantize()
+@pytest.mark.parametrize("name", ["experts", "f4 experts"])
+def test_linear_of_experts(name: str, file: zemm.gguf.File) -> None:
+    layer, w = file[name].linear(), file[name].dequantize()
     assert layer.experts == len(w)
     check(layer(X, expert=1), X, w[1])
     check(layer(np.stack([X, -X])), np.stack([X, -X]), w)
 
 
+@pytest.mark.quick(cases=lambda name, sizes: name == "experts" or sizes == (3, 4))
+@pytest.mark.parametrize("name", ["experts", "f4 experts"])
 @pytest.mark.parametrize("activation", ["f32", "int8"])
 @pytest.mark.parametrize("sizes", [(3, 4), (0, 2), (5, 0), (0, 0)])
-def test_groups_of_rows(file: zemm.gguf.File, sizes: tuple[int, int], activation: Any) -> None:
+def test_groups_of_rows(file: zemm.gguf.File, sizes: tuple[int, int], activation: Any, name: str) -> None:
     """Rows of all experts at once give what those of each expert give."""
-    layer = file["experts"].linear(RNG.standard_normal((2, N), np.float32), activation=activation)
+    layer = file[name].linear(RNG.standard_normal((2, N), np.float32), activation=activation)
     x = RNG.standard_normal((sum(sizes), K), dtype=np.float32)
     y = layer(x, group_sizes=sizes)
     parts = np.split(x, [sizes[0]])
