@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ggml sees: a library with a device of type ACCEL, which a program uses beside the CPU's.
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "buffer.hpp"
+#include "functions.hpp"
+#include "graph.hpp"
+#include "repack.hpp"
+#include "team.hpp"
+
+using namespace zemm_ggml;
+
+namespace {
+
+constexpr int64_t least_rows = 32; // that are multiplied faster than by ggml
+
+constexpr uint8_t guid[16] = {0x7a, 0x65, 0x6d, 0x6d, 0x2d, 0x67, 0x67, 0x6d,
+                              0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x64};
+
+struct state {
+    ggml::reg reg{};
+    ggml::device device{};
+    ggml::buffer_type buffers{};
+    owned_engine engine;
+    std::string description;
+};
+
+state *the_state; // made once, never destroyed: objects of ggml refer to it until the process ends
+
+// What a backend has.
+struct context {
+    zemm_ggml::calls calls;
+    int threads = 1; // of ggml
+};
+
+context &context_of(ggml::backend *backend) {
+    return *static_cast<context *>(backend->context);
+}
+
+const char *backend_name(ggml::backend *) {
+    return "zemm";
+}
+
+void backend_free(ggml::backend *backend) {
+    delete &context_of(backend);
+    delete backend;
+}
+
+void compute(calls &c, ggml::cgraph *graph) {
+    const ggml::tensor *previous = nullptr;
+    for (int i = 0; i < api.graph_n_nodes(graph); ++i) {
+        const ggml::tensor *const node = api.graph_node(graph, i);
+        if (is_view(node))
+            continue;
+        multiply(c, node, previous);
+        previous = node;
+    }
+    c.wait();
+}
+
+int graph_compute(ggml::backend *backend, ggml::cgraph *graph) {
+    context &c = context_of(backend);
+    try {
+        run_alone(c.threads, [&] { compute(c.calls, graph); });
+        return ggml::status_success;
+    } catch (const std::exception &e) {
+        log(ggml::log_error, e.what());
+        return ggml::status_failed;
+    }
+}
+
+const char *device_name(ggml::device *) {
+    return "zemm";
+}
+
+const char *device_description(ggml::device *) {
+    return the_state->description.c_str();
+}
+
+void device_memory(ggml::device *, size_t *free, size_t *total) {
+    *free = *total = 0; // it has none of its own
+}
+
+int device_type(ggml::device *) {
+    return ggml::device_accel;
+}
+
+void device_props(ggml::device *device, ggml::device_props *props) {
+    *props = {device_name(device), device_description(device), 0, 0, ggml::device_accel, nullptr, {}};
+}
+
+ggml::backend *init_backend(ggml::device *device, const char *) {
+    try {
+        ggml::backend_i functions{};
+        functions.get_name = backend_name;
+        functions.free = backend_free;
+        functions.graph_compute = graph_compute;
+        return new ggml::backend{guid, functions, device, new context{calls(the_state->engine.get())}};
+    } catch (const std::exception &e) {
+        log(ggml::log_error, e.what());
+        return nullptr;
+    }
+}
+
+ggml::buffer_type *device_buffer_type(ggml::device *) {
+    return &the_state->buffers;
+}
+
+// A program that asks before its tensors have memory, as ggml's tests do, gets an answer for all rows.
+bool supports_op(ggml::device *, const ggml::tensor *node) {
+    if (is_view(node))
+        return true;
+    if (!is_supported(node))
+        return false;
+    const ggml::tensor *const w = node->src[0];
+    const bool has_memory = w->view_src ? w->view_src->buffer : w->buffer;
+    return !has_memory || (is_in_buffer(w, node->src[2] != nullptr) && rows_of(node) >= least_rows);
+}
+
+bool supports_buft(ggml::device *, ggml::buffer_type *type) {
+    return api.backend_buft_is_host(type) || is_repacker(type);
+}
+
+const char *reg_name(ggml::reg *) {
+    return "zemm";
+}
+
+size_t device_count(ggml::reg *) {
+    return 1;
+}
+
+ggml::device *get_device(ggml::reg *, size_t) {
+    return &the_state->device;
+}
+
+void set_threads(ggml::backend *backend, int threads) {
+    context_of(backend).threads = threads;
+}
+
+void *get_proc_address(ggml::reg *, const char *name) {
+    if (std::strcmp(name, "ggml_backend_set_n_threads") == 0)
+        return reinterpret_cast<void *>(set_threads);
+    return nullptr;
+}
+
+state *make_state() {
+    auto made = std::make_unique<state>();
+    made->engine = created<owned_engine>([](zemm_engine_t *engine) { return zemm_engine_create(engine, zemm_cpu, 0); });
+    const char *name = nullptr;
+    check(zemm_engine_get_name(made->engine.get(), &name));
+    made->description = std::string("zemm on ") + name;
+    made->reg = {ggml::api_version, {reg_name, device_count, get_device, get_proc_address}, nullptr};
+    ggml::device_i functions{};
+    functions.get_name = device_name;
+    functions.get_description = device_description;
+    functions.get_memory = device_memory;
+    functions.get_type = device_type;
+    functions.get_props = device_props;
+    functions.init_backend = init_backend;
+    functions.get_buffer_type = device_buffer_type;
+    functions.supports_op = supports_op;
+    functions.supports_buft = supports_buft;
+    made->device = {functions, &made->reg, nullptr};
+    init_buffer_type(made->buffers, &made->device, made->engine.get());
+    return made.release();
+}
+
+ggml::reg *init(void *caller) {
+    if (the_state)
+        return &the_state->reg;
+    const std::string why = find_functions(caller);
+    if (!why.empty()) {
+        log(ggml::log_warn, "the backend is not used: " + why);
+        return nullptr;
+    }
+    try {
+        the_state = make_state();
+        return &the_state->reg;
+    } catch (const std::exception &e) {
+        log(ggml::log_warn, std::string("the backend is not used: ") + e.what());
+        return nullptr;
+    }
+}
+
+} // namespace
+
+// What ggml calls when it loads the library.
+extern "C" __attribute__((visibility("default"))) ggml::reg *ggml_backend_init() {
+    return init(__builtin_return_address(0));
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// ggml's types of quantised weights, and how a block becomes codes, scales and minimums:
+//     w = scale * code - minimum
+// with a scale (and in some types a minimum) for each group of a block. zemm.gguf has the same in Python.
+#pragma once
+
+#include <cstdint>
+
+#include <zemm/zemm_types.h>
+
+namespace zemm_ggml {
+
+constexpr int most_elements = 256, most_groups = 16; // of a block
+
+// Fields of `bits` bits that begin `at` bytes into a block. Each run of `run` bytes has the lowest fields of
+// all its bytes first, then the next ones. bits 0: the type has no such fields.
+struct fields {
+    int bits, run, at;
+};
+
+// What a block's scales and minimums are.
+struct parameters {
+    float scales[most_groups], minimums[most_groups];
+};
+
+struct format {
+    int type; // ggml's number
+    int bytes, elements; // of a block
+    zemm_data_type_t codes; // s4, u4, s8 or u8
+    int group; // elements that share a scale
+    fields low, high; // of the codes: high << low.bits | low
+    int zero; // that is subtracted from the codes
+    const int8_t *values; // or the values that 4-bit codes stand for
+    void (*read)(const uint8_t *block, parameters &);
+    bool has_minimums;
+
+    int groups() const { return elements / group; }
+    int bits() const { return codes == zemm_s4 || codes == zemm_u4 ? 4 : 8; }
+};
+
+// The format of ggml's type, or null.
+const format *find_format(int type);
+
+// The codes of a block, as zemm keeps them: `elements` bytes, or half as many with two codes each.
+void read_codes(const format &, const uint8_t *block, uint8_t *codes);
+
+// Whether write_codes() gives back every block. Not of f4, whose 0 and -0 become one code.
+bool can_write_codes(const format &);
+
+// The inverse: writes the codes into a block, beside its scales and minimums.
+void write_codes(const format &, const uint8_t *codes, uint8_t *block);
+
+} // namespace zemm_ggml

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "functions.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+
+namespace zemm_ggml {
+
+functions api;
+
+namespace {
+
+std::string find_all(void *library, functions &found) {
+    const auto find = [&](auto &function, const char *name) {
+        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+        return function != nullptr;
+    };
+#define FUNCTION(name, result, arguments)                                                                    \
+    if (!find(found.name, "ggml_" #name))                                                                    \
+        return "the ggml that loads it does not export ggml_" #name                                          \
+               "(): it is older than 0.10, or was linked statically";
+#include "functions.def"
+#undef FUNCTION
+    return {};
+}
+
+std::string check_version(const char *version) {
+    int major = -1, minor = -1;
+    if (std::sscanf(version, "%d.%d", &major, &minor) == 2 && major == 0 && minor >= ggml::first_minor &&
+        minor <= ggml::last_minor)
+        return {};
+    return std::string("it knows ggml 0.") + std::to_string(ggml::first_minor) + " to 0." +
+           std::to_string(ggml::last_minor) + ", and this is ggml " + version +
+           ": install a zemm that knows it, or set GGML_ZEMM_ANY_VERSION=1 to try";
+}
+
+bool any_version() {
+    const char *const text = std::getenv("GGML_ZEMM_ANY_VERSION");
+    return text && std::string_view(text) == "1";
+}
+
+} // namespace
+
+void *open_library_of(void *address) {
+    Dl_info info{};
+    void *found = nullptr;
+    if (dladdr(address, &info) && info.dli_fname)
+        found = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    return found ? found : dlopen(nullptr, RTLD_LAZY); // the program itself
+}
+
+std::string find_functions(void *caller) {
+    functions found;
+    void *const library = open_library_of(caller);
+    std::string why = library ? find_all(library, found) : "no ggml is loaded";
+    if (found.log_internal)
+        api.log_internal = found.log_internal;
+    if (why.empty() && !any_version())
+        why = check_version(found.version());
+    if (why.empty())
+        api = found; // which stays loaded: its handle is not closed
+    return why;
+}
+
+void log(ggml::log_level level, const std::string &line) {
+    if (api.log_internal)
+        api.log_internal(level, "zemm: %s\n", line.c_str());
+    else
+        std::fprintf(stderr, "zemm: %s\n", line.c_str());
+}
+
+} // namespace zemm_ggml

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of the ggml that loaded this library. It is found in the process, not by the linker: a
+// program may have more than one ggml, or one under any name.
+#pragma once
+
+#include <string>
+
+#include "abi.hpp"
+
+namespace zemm_ggml {
+
+struct functions {
+#define FUNCTION(name, result, arguments) result(*name) arguments = nullptr;
+#include "functions.def"
+#undef FUNCTION
+};
+
+// Those of the loaded ggml; valid after a find_functions() that returned no sentence.
+extern functions api;
+
+// Finds the functions in the library, or program, that has the address `caller`, and in those it was linked
+// with. Returns why that is no ggml this backend knows, or an empty string.
+std::string find_functions(void *caller);
+
+// The loaded library, or program, that has the address; dlsym() also searches those it was linked with.
+void *open_library_of(void *address);
+
+// Writes a line into ggml's log, or to stderr before ggml is known.
+void log(ggml::log_level level, const std::string &line);
+
+} // namespace zemm_ggml

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes of a graph that the backend computes: MUL_MAT and MUL_MAT_ID with quantised weights.
+#pragma once
+
+#include "abi.hpp"
+#include "calls.hpp"
+
+namespace zemm_ggml {
+
+// ggml's number of an operation, by its name: its versions move them.
+int operation(const char *name);
+
+// Whether multiply() takes the node, whose tensors may have no memory yet.
+bool is_supported(const ggml::tensor *node);
+
+// The rows of src that the node multiplies.
+int64_t rows_of(const ggml::tensor *node);
+
+// Whether the node only names a part of another tensor.
+bool is_view(const ggml::tensor *node);
+
+// Submits the node's work. previous: the node that was submitted before it in this graph, or null. Throws
+// std::runtime_error.
+void multiply(calls &, const ggml::tensor *node, const ggml::tensor *previous);
+
+} // namespace zemm_ggml

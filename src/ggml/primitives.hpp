@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The primitives that multiply by weights of one shape and format, which all weights of a model that are alike
+// share. src is f32 and is quantised to s8 on the device, with a scale for each group of K and, if the weights
+// have minimums, the sums of the groups: these are the matmul's precomputed reductions (oneDNN's RFC).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "formats.hpp"
+#include "handles.hpp"
+
+namespace zemm_ggml {
+
+// Weights [K, N], or with experts [E, K, N].
+struct shape {
+    const format *form;
+    zemm_dim_t experts, k, n; // experts 0: one matrix
+
+    auto operator<=>(const shape &) const = default;
+};
+
+owned_md dense(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t);
+owned_md strided(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t, std::initializer_list<zemm_dim_t> strides);
+
+class primitives {
+public:
+    primitives(zemm_engine_t, const shape &);
+
+    zemm_dim_t src_group() const { return src_group_; }
+    zemm_dim_t sums_group() const { return sums_group_; } // 0: no sums
+    zemm_primitive_t quantize() const { return quantize_.get(); }
+    // Of any number of rows.
+    zemm_primitive_t matmul() const { return matmul_.get(); }
+    // Of `rows` rows in groups.
+    std::shared_ptr<zemm_primitive> grouped(zemm_dim_t rows) const;
+    const_zemm_memory_desc_t packed() const { return packed_.get(); }
+    owned_md plain() const; // as ggml has them: K is contiguous
+    owned_md parameters() const; // f32 scales and offsets, [.., K / group, N]
+
+private:
+    owned_attr attributes() const;
+    owned_pd descriptor(const_zemm_memory_desc_t src, const_zemm_memory_desc_t weights,
+                        const_zemm_memory_desc_t dst) const;
+
+    zemm_engine_t engine_;
+    shape shape_;
+    zemm_dim_t src_group_, sums_group_;
+    owned_primitive quantize_, matmul_;
+    owned_md packed_;
+    mutable std::mutex lock_;
+    mutable std::map<zemm_dim_t, std::shared_ptr<zemm_primitive>> grouped_; // by rows
+};
+
+// Those of a shape, which the device keeps as long as weights use them.
+std::shared_ptr<primitives> shared_primitives(zemm_engine_t, const shape &);
+
+} // namespace zemm_ggml
