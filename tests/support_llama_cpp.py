@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A built llama.cpp, whose folder the variable ZEMM_LLAMA_CPP names (tests/ggml/build.py makes one), and zemm's
-backend for it."""
+"""A built llama.cpp, whose folder the variable ZEMM_LLAMA_CPP names, and zemm's backend for it.
+
+tests/ggml/fetch.py and build.py make such a folder.
+"""
 
 import os
 import re

@@ -16,8 +16,17 @@ def compiled(folder: Path, ours: Path) -> tuple[int, str]:
     """The status and the messages of the compiler; ours: the folder of the declarations."""
     theirs = source() / "ggml"
     headers = [f"-isystem{theirs / name}" for name in ("include", "src")]
-    # Functions of the headers that are not used need a ggml to link with, unless the compiler leaves them out.
-    command = ["c++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ours}", f"-I{ROOT / 'include'}"]
+    # The compiler leaves out functions of the headers that are not used; they need a ggml to link with.
+    command = [
+        "c++",
+        "-std=c++20",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{ours}",
+        f"-I{ROOT / 'include'}",
+    ]
     files = [PROGRAM, OURS / "formats.cpp", "-o", folder / "abi"]
     done = captured([*command, *headers, *files], timeout=240)
     return done.returncode, done.stderr
@@ -34,7 +43,12 @@ def test_declarations(tmp_path: Path) -> None:
     ("file", "right", "wrong", "message"),
     [
         ("abi.hpp", "    void *extra;", "    void *extra, *another;", "ggml_tensor::padding is elsewhere"),
-        ("abi.hpp", "int (*get_type)(device *)", "int (*get_type)(device *, int)", "get_type has another type"),
+        (
+            "abi.hpp",
+            "int (*get_type)(device *)",
+            "int (*get_type)(device *, int)",
+            "get_type has another type",
+        ),
         ("abi.hpp", "usage_weights = 1", "usage_weights = 3", "USAGE_WEIGHTS"),
         ("functions.def", "(int type)", "(int type, int)", "ggml_type_name"),
     ],

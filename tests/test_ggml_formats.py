@@ -22,8 +22,11 @@ Bytes = NDArray[np.uint8]
 
 
 class Read(NamedTuple):
-    """What the program printed for blocks [B, bytes]: codes [B, elements], scales and minimums [B, groups], the
-    blocks with the codes of their successors, and with their own ones again."""
+    """What the program printed for blocks [B, bytes].
+
+    codes [B, elements], scales and minimums [B, groups]. written: the blocks with the codes of their
+    successors. restored: with their own ones again.
+    """
 
     codes: NDArray[np.int16]
     scales: NDArray[np.float32]
@@ -70,7 +73,7 @@ def unpacked(form: Format, codes: Bytes) -> NDArray[np.int16]:
     return codes.view(np.int8 if signed else np.uint8).astype(np.int16)
 
 
-def decoded(name: str, blocks: Bytes):  # noqa: ANN201
+def decoded(name: str, blocks: Bytes):
     decode = FORMATS[name].decode
     assert decode
     return decode(blocks.view(FORMATS[name].block)[:, 0])
