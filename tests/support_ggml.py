@@ -60,6 +60,8 @@ _FUNCTIONS = {
     "backend_dev_init": "pps",
     "backend_dev_supports_op": "bpp",
     "backend_dev_buffer_type": "pp",
+    "backend_dev_backend_reg": "pp",
+    "backend_reg_get_proc_address": "pps",
     "backend_dev_description": "sp",
     "backend_cpu_buffer_type": "p",
     "backend_free": "-p",
@@ -121,8 +123,12 @@ def device(name: str) -> Handle:
 
 
 def backend(name: str) -> Handle:
+    """One with two threads, as llama.cpp makes it."""
     made = api().backend_dev_init(device(name), None)
     assert made
+    registry = api().backend_dev_backend_reg(device(name))
+    set_threads = api().backend_reg_get_proc_address(registry, b"ggml_backend_set_n_threads")
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)(set_threads)(made, 2)
     return made
 
 
