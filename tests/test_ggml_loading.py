@@ -150,9 +150,13 @@ tensors.free()
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_fork(when: str) -> None:
-    """A child that multiplies by its parent's weights gets their product or an error, in time."""
+    """A child that multiplies by its parent's weights gets their product or an error, in time.
+
+    The parent has a team of OpenMP's threads, which the child lacks. It multiplied before, or did not.
+    """
     code = f"""
 tensors, w = in_buffer("zemm", 2, blocks, USAGE_WEIGHTS)
+assert scheduled(w, src[:2], 96)[0] == "CPU"
 want = product("zemm", w, src, 96) if "{when}" == "after" else None
 child = os.fork()
 if not child:

@@ -68,9 +68,8 @@ def test_bench(type_name: str, tmp_path: Path) -> None:
     file = model(type_name, tmp_path)
     log = run("llama-bench", "-m", file, "-p", "64", "-n", "4", "-r", "1", "-t", "2", "-v")
     assert "loaded zemm backend from" in log
-    buffer = re.search(r"zemm model buffer size = +([\d.]+) MiB", log)
-    assert buffer
-    assert float(buffer[1]) > 0
+    buffers = re.findall(r"zemm model buffer size = +([\d.]+) MiB", log)
+    assert max(map(float, buffers)) > 0
     rates = re.findall(r"\| +(pp64|tg4) \| +([\d.]+) ", log)
     assert [name for name, _ in rates] == ["pp64", "tg4"]
     assert "zemm model buffer" not in run("llama-bench", "-m", file, "-p", "64", "-n", "0", "-v", zemm=False)

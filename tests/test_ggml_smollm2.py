@@ -14,7 +14,7 @@ PAGES = ["design", "driver", "gguf", "performance"]  # English and numbers, enou
 
 
 def perplexity(text: Path, *, zemm: bool) -> float:
-    options = ["-c", str(TOKENS), "-b", str(TOKENS), "--chunks", str(CHUNKS), "-t", "2"]
+    options = ["-c", str(TOKENS), "-b", str(TOKENS), "--chunks", str(CHUNKS), "-t", "2", "-lv", "4"]
     log = run("llama-perplexity", "-m", FOLDER / FILE, "-f", text, *options, zemm=zemm)
     assert ("zemm model buffer" in log) == zemm
     found = re.search(r"Final estimate: PPL = ([\d.]+)", log)

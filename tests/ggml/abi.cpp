@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares what src/ggml declares of ggml's interface with the headers of a ggml: sizes, offsets and constants,
-// calls of functions, and the blocks of the formats. It compiles if the declarations are right, and then prints
-// formats that differ. Compiled with src/ggml/formats.cpp by test_ggml_abi.py.
+// Compares what src/ggml declares of ggml's interface with the headers of a ggml: sizes, offsets and
+// constants, calls of functions, and the blocks of the formats. It compiles if the declarations are right,
+// and then prints formats that differ. Compiled with src/ggml/formats.cpp by test_ggml_abi.py.
 #include <cstdio>
 #include <tuple>
 #include <type_traits>
@@ -21,11 +21,11 @@ namespace {
 
 // Integers and enums of one size are passed alike, and so are all pointers.
 template <typename T, typename U>
-constexpr bool passed_alike = std::is_same_v<T, U> ||
-                              (std::is_pointer_v<T> && std::is_pointer_v<U>) ||
-                              (sizeof(T) == sizeof(U) && (std::is_enum_v<T> || std::is_integral_v<T>) &&
-                               (std::is_enum_v<U> || std::is_integral_v<U>)) ||
-                              (sizeof(T) == sizeof(U) && std::is_class_v<T> && std::is_class_v<U>);
+constexpr bool passed_alike =
+    std::is_same_v<T, U> || (std::is_pointer_v<T> && std::is_pointer_v<U>) ||
+    (sizeof(T) == sizeof(U) &&
+     (std::is_enum_v<T> || std::is_integral_v<T>)&&(std::is_enum_v<U> || std::is_integral_v<U>)) ||
+    (sizeof(T) == sizeof(U) && std::is_class_v<T> && std::is_class_v<U>);
 template <> constexpr bool passed_alike<void, void> = true;
 
 template <typename F> struct call;
@@ -231,14 +231,14 @@ struct block {
 };
 
 constexpr block blocks[] = {
-    {GGML_TYPE_Q4_0, QK4_0, sizeof(block_q4_0)},       {GGML_TYPE_Q4_1, QK4_1, sizeof(block_q4_1)},
-    {GGML_TYPE_Q5_0, QK5_0, sizeof(block_q5_0)},       {GGML_TYPE_Q5_1, QK5_1, sizeof(block_q5_1)},
-    {GGML_TYPE_Q8_0, QK8_0, sizeof(block_q8_0)},       {GGML_TYPE_Q2_K, QK_K, sizeof(block_q2_K)},
-    {GGML_TYPE_Q3_K, QK_K, sizeof(block_q3_K)},        {GGML_TYPE_Q4_K, QK_K, sizeof(block_q4_K)},
-    {GGML_TYPE_Q5_K, QK_K, sizeof(block_q5_K)},        {GGML_TYPE_Q6_K, QK_K, sizeof(block_q6_K)},
-    {GGML_TYPE_IQ4_NL, QK4_NL, sizeof(block_iq4_nl)},  {GGML_TYPE_IQ4_XS, QK_K, sizeof(block_iq4_xs)},
-    {GGML_TYPE_TQ1_0, QK_K, sizeof(block_tq1_0)},      {GGML_TYPE_TQ2_0, QK_K, sizeof(block_tq2_0)},
-    {GGML_TYPE_MXFP4, QK_MXFP4, sizeof(block_mxfp4)},  {GGML_TYPE_NVFP4, QK_NVFP4, sizeof(block_nvfp4)},
+    {GGML_TYPE_Q4_0, QK4_0, sizeof(block_q4_0)},      {GGML_TYPE_Q4_1, QK4_1, sizeof(block_q4_1)},
+    {GGML_TYPE_Q5_0, QK5_0, sizeof(block_q5_0)},      {GGML_TYPE_Q5_1, QK5_1, sizeof(block_q5_1)},
+    {GGML_TYPE_Q8_0, QK8_0, sizeof(block_q8_0)},      {GGML_TYPE_Q2_K, QK_K, sizeof(block_q2_K)},
+    {GGML_TYPE_Q3_K, QK_K, sizeof(block_q3_K)},       {GGML_TYPE_Q4_K, QK_K, sizeof(block_q4_K)},
+    {GGML_TYPE_Q5_K, QK_K, sizeof(block_q5_K)},       {GGML_TYPE_Q6_K, QK_K, sizeof(block_q6_K)},
+    {GGML_TYPE_IQ4_NL, QK4_NL, sizeof(block_iq4_nl)}, {GGML_TYPE_IQ4_XS, QK_K, sizeof(block_iq4_xs)},
+    {GGML_TYPE_TQ1_0, QK_K, sizeof(block_tq1_0)},     {GGML_TYPE_TQ2_0, QK_K, sizeof(block_tq2_0)},
+    {GGML_TYPE_MXFP4, QK_MXFP4, sizeof(block_mxfp4)}, {GGML_TYPE_NVFP4, QK_NVFP4, sizeof(block_nvfp4)},
     {GGML_TYPE_Q2_0, QK2_0, sizeof(block_q2_0)},
 };
 
@@ -256,8 +256,9 @@ int main() {
     for (int type = 0; type < 256; ++type) {
         const zemm_ggml::format *const ours = zemm_ggml::find_format(type);
         const block *const theirs = find_block(type);
-        const bool alike = ours && theirs ? ours->bytes == int(theirs->bytes) && ours->elements == theirs->elements
-                                          : !ours && !theirs;
+        const bool alike = ours && theirs
+                               ? ours->bytes == int(theirs->bytes) && ours->elements == theirs->elements
+                               : !ours && !theirs;
         if (!alike)
             std::printf("type %d differs\n", type);
         differences += !alike;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ggml of another version: the functions of the ggml that it is linked with, except for ggml_version(), which
- * returns VERSION. load() loads a backend as ggml does. */
+/* A ggml of another version: the functions of the ggml that it is linked with, except for ggml_version(),
+ * which returns VERSION. load() loads a backend as ggml does. */
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What src/ggml/formats.cpp reads from blocks of standard input and writes back. The argument is ggml's number of
-// the type. For each block it prints codes, scales, minimums (of types that have some), then the block into which
-// the codes of its successor were written (the last one's is the first), and that block with its own codes again.
+// What src/ggml/formats.cpp reads from blocks of standard input and writes back. The argument is ggml's
+// number of the type. For each block it prints codes, scales, minimums (of types that have some), then the
+// block into which the codes of its successor were written (the last one's is the first), and that block with
+// its own codes again.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
