@@ -50,19 +50,6 @@ def test_no_libzemm(tmp_path: Path) -> None:
     assert "libzemm.so.0: cannot open shared object file" in done.stderr
 
 
-def test_no_ggml() -> None:
-    code = f"""
-import ctypes
-init = ctypes.CDLL({str(BACKEND)!r}).ggml_backend_init
-init.restype = ctypes.c_void_p
-print(init())
-"""
-    done = captured([sys.executable, "-c", code], timeout=60)
-    assert done.stdout == "None\n"
-    assert done.stderr.startswith(f"{NOT_USED}the ggml that loads it does not export ggml_")
-    assert done.stderr.count("\n") == 1
-
-
 def of_version(version: str, folder: Path, **variables: str) -> CompletedProcess[str]:
     """Load the backend from a ggml that says so: prints whether it is used."""
     library = folder / "libggml-another.so"
