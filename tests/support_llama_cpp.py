@@ -14,7 +14,7 @@ from support_process import captured
 
 if "ZEMM_LLAMA_CPP" not in os.environ:
     pytest.skip("needs ZEMM_LLAMA_CPP, the folder of a built llama.cpp", allow_module_level=True)
-BUILD = Path(os.environ["ZEMM_LLAMA_CPP"])
+BUILD = Path(os.environ["ZEMM_LLAMA_CPP"]).absolute()
 BIN = BUILD / "bin"
 BACKEND = Path(zemm.get_lib()) / "ggml" / "libggml-zemm.so"
 
