@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ggml sees: a library with a device of type ACCEL, which a program uses beside the CPU's.
-#include <cstdlib>
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <thread>
 
-#include "buffer.hpp"
-#include "functions.hpp"
-#include "graph.hpp"
-#include "repack.hpp"
-#include "team.hpp"
+#include "ggml/buffer.hpp"
+#include "ggml/functions.hpp"
+#include "ggml/graph.hpp"
+#include "ggml/repack.hpp"
+#include "ggml/team.hpp"
 
 using namespace zemm_ggml;
 
@@ -136,8 +138,13 @@ ggml::device *get_device(ggml::reg *, size_t) {
     return &the_state->device;
 }
 
+// As many of zemm's threads compute, in all contexts of the process.
 void set_threads(ggml::backend *backend, int threads) {
     context_of(backend).threads = threads;
+    static std::atomic<int> set{0};
+    const int most = std::min(threads, int(std::thread::hardware_concurrency()));
+    if (set.exchange(most) != most && zemm_set_num_threads(most) != zemm_success)
+        log(ggml::log_warn, zemm_last_error());
 }
 
 void *get_proc_address(ggml::reg *, const char *name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "buffer.hpp"
+#include "ggml/buffer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "functions.hpp"
-#include "repack.hpp"
+#include "ggml/functions.hpp"
+#include "ggml/repack.hpp"
 
 namespace zemm_ggml {
 

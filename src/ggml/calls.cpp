@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls.hpp"
+#include "ggml/calls.hpp"
 
 namespace zemm_ggml {
 
@@ -108,6 +108,14 @@ void calls::execute(const weights &w, zemm_primitive_t matmul, zemm_dim_t count,
                                     {ZEMM_ARG_ATTR_OFFSETS | ZEMM_ARG_WEIGHTS, w.offsets()},
                                     {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC, sums.get()}};
     check(zemm_primitive_execute(matmul, stream_.get(), sums ? 7 : 5, args));
+}
+
+float *calls::rows_of_experts(zemm_dim_t elements) {
+    if (rows_.size() < size_t(elements)) {
+        rows_ = {};
+        rows_.resize(size_t(elements));
+    }
+    return rows_.data();
 }
 
 void calls::wait() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "functions.hpp"
+#include "ggml/functions.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 
 namespace zemm_ggml {
@@ -20,7 +21,7 @@ std::string find_all(void *library, functions &found) {
     if (!find(found.name, "ggml_" #name))                                                                    \
         return "the ggml that loads it does not export ggml_" #name                                          \
                "(): it is older than 0.10, or was linked statically";
-#include "functions.def"
+#include "ggml/functions.def"
 #undef FUNCTION
     return {};
 }
@@ -61,6 +62,13 @@ std::string find_functions(void *caller) {
     if (why.empty())
         api = found; // which stays loaded: its handle is not closed
     return why;
+}
+
+int operation(const char *name) {
+    int op = 0;
+    while (std::strcmp(api.op_name(op), name) != 0)
+        ++op;
+    return op;
 }
 
 void log(ggml::log_level level, const std::string &line) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "primitives.hpp"
+#include "ggml/primitives.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -66,7 +66,7 @@ owned_md strided(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t type,
 
 primitives::primitives(zemm_engine_t engine, const shape &s)
     : engine_(engine), shape_(s), src_group_(std::min<zemm_dim_t>(s.form->group, most_group)),
-      sums_group_(s.form->has_minimums ? src_group_ : 0),
+      sums_group_(s.form->has_offsets ? src_group_ : 0),
       quantize_(make_quantize(engine, s.k, src_group_, sums_group_)) {
     const zemm_dims_t dims = {s.experts ? s.experts : s.k, s.experts ? s.k : s.n, s.n};
     const int ndims = s.experts ? 3 : 2;
@@ -94,10 +94,12 @@ owned_attr primitives::attributes() const {
     const int of_weights = has_experts ? 7 : every;
     const zemm_dims_t of_src = {1, src_group_}, groups = {shape_.form->group, 1}, of_sums = {1, sums_group_};
     check(zemm_primitive_attr_set_scales(attr.get(), ZEMM_ARG_SRC, every, 2, of_src, zemm_f32));
-    check(zemm_primitive_attr_set_scales(attr.get(), ZEMM_ARG_WEIGHTS, of_weights, 2, groups, zemm_f32));
+    check(zemm_primitive_attr_set_scales(attr.get(), ZEMM_ARG_WEIGHTS, of_weights, 2, groups,
+                                         shape_.form->scales));
     if (!sums_group_)
         return attr;
-    check(zemm_primitive_attr_set_offsets(attr.get(), ZEMM_ARG_WEIGHTS, of_weights, 2, groups, zemm_f32));
+    check(zemm_primitive_attr_set_offsets(attr.get(), ZEMM_ARG_WEIGHTS, of_weights, 2, groups,
+                                         shape_.form->scales));
     check(zemm_primitive_attr_set_precomputed_reductions(attr.get(), ZEMM_ARG_SRC, every, 2, of_sums, zemm_s32));
     return attr;
 }
@@ -131,7 +133,8 @@ owned_md primitives::plain() const {
 
 owned_md primitives::parameters() const {
     const auto &[form, experts, k, n] = shape_;
-    return experts ? dense({experts, k / form->group, n}, zemm_f32) : dense({k / form->group, n}, zemm_f32);
+    return experts ? dense({experts, k / form->group, n}, form->scales)
+                   : dense({k / form->group, n}, form->scales);
 }
 
 std::shared_ptr<primitives> shared_primitives(zemm_engine_t engine, const shape &s) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "repack.hpp"
+#include "ggml/repack.hpp"
 
 #include <algorithm>
 
-#include "functions.hpp"
-#include "graph.hpp"
+#include "ggml/functions.hpp"
 
 namespace zemm_ggml {
 

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "abi.hpp"
-#include "weights.hpp"
+#include "ggml/abi.hpp"
+#include "ggml/weights.hpp"
 
 namespace zemm_ggml {
 

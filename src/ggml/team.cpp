@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "team.hpp"
+#include "ggml/team.hpp"
 
 #include <atomic>
 #include <dlfcn.h>
 #include <exception>
 #include <thread>
 
-#include "functions.hpp"
+#include "ggml/functions.hpp"
 
 namespace zemm_ggml {
 
