@@ -2,6 +2,7 @@
 // What ggml sees: a library with a device of type ACCEL, which a program uses beside the CPU's.
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -17,7 +18,7 @@ using namespace zemm_ggml;
 
 namespace {
 
-constexpr int64_t least_rows = 32; // that are multiplied faster than by ggml
+constexpr int64_t usual_rows = 32; // from so many on it is faster than ggml (docs/ggml.md)
 
 constexpr uint8_t guid[16] = {0x7a, 0x65, 0x6d, 0x6d, 0x2d, 0x67, 0x67, 0x6d,
                               0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x64};
@@ -28,6 +29,7 @@ struct state {
     ggml::buffer_type buffers{};
     owned_engine engine;
     std::string description;
+    int64_t least_rows = usual_rows; // fewer are left to ggml
 };
 
 state *the_state; // made once, never destroyed: objects of ggml refer to it until the process ends
@@ -119,7 +121,8 @@ bool supports_op(ggml::device *, const ggml::tensor *node) {
         return false;
     const ggml::tensor *const w = node->src[0];
     const bool has_memory = w->view_src ? w->view_src->buffer : w->buffer;
-    return !has_memory || (is_in_buffer(w, node->src[2] != nullptr) && rows_of(node) >= least_rows);
+    return !has_memory ||
+           (is_in_buffer(w, node->src[2] != nullptr) && rows_of(node) >= the_state->least_rows);
 }
 
 bool supports_buft(ggml::device *, ggml::buffer_type *type) {
@@ -153,12 +156,27 @@ void *get_proc_address(ggml::reg *, const char *name) {
     return nullptr;
 }
 
+// GGML_ZEMM_LEAST_ROWS, a positive number.
+int64_t read_least_rows() {
+    const char *const text = std::getenv("GGML_ZEMM_LEAST_ROWS");
+    if (!text || !*text)
+        return usual_rows;
+    char *end = nullptr;
+    const long long number = std::strtoll(text, &end, 10);
+    if (*end || number < 1)
+        throw std::runtime_error(std::string("GGML_ZEMM_LEAST_ROWS is '") + text +
+                                 "', not a positive number");
+    return number;
+}
+
 state *make_state() {
     auto made = std::make_unique<state>();
-    made->engine = created<owned_engine>([](zemm_engine_t *engine) { return zemm_engine_create(engine, zemm_cpu, 0); });
+    made->engine =
+        created<owned_engine>([](zemm_engine_t *engine) { return zemm_engine_create(engine, zemm_cpu, 0); });
     const char *name = nullptr;
     check(zemm_engine_get_name(made->engine.get(), &name));
     made->description = std::string("zemm on ") + name;
+    made->least_rows = read_least_rows();
     made->reg = {ggml::api_version, {reg_name, device_count, get_device, get_proc_address}, nullptr};
     ggml::device_i functions{};
     functions.get_name = device_name;
@@ -185,6 +203,8 @@ ggml::reg *init(void *caller) {
     }
     try {
         the_state = make_state();
+        log(ggml::log_info, the_state->description + " multiplies " + std::to_string(the_state->least_rows) +
+                                " rows and more by quantised weights, ggml's CPU device fewer");
         return &the_state->reg;
     } catch (const std::exception &e) {
         log(ggml::log_warn, std::string("the backend is not used: ") + e.what());

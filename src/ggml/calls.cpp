@@ -49,7 +49,8 @@ calls::quantized calls::parts(const weights &w, zemm_dim_t rows) {
         scratch_ = {};
         scratch_.resize(bytes + bytes / 4);
     }
-    std::byte *const first = scratch_.data() + (line - reinterpret_cast<uintptr_t>(scratch_.data()) % line) % line;
+    std::byte *const first =
+        scratch_.data() + (line - reinterpret_cast<uintptr_t>(scratch_.data()) % line) % line;
     return {first, first + values_bytes, first + values_bytes + scales_bytes, bytes};
 }
 

@@ -30,13 +30,13 @@ struct parameters {
 };
 
 struct format {
-    int type; // ggml's number
-    int bytes, elements; // of a block
-    zemm_data_type_t codes; // s4, u4, s8 or u8
-    int group; // elements that share a scale
-    fields low, high; // of the codes: high << low.bits | low
-    int zero; // that is subtracted from the codes
-    const int8_t *values; // or the values that 4-bit codes stand for
+    int type;                // ggml's number
+    int bytes, elements;     // of a block
+    zemm_data_type_t codes;  // s4, u4, s8 or u8
+    int group;               // elements that share a scale
+    fields low, high;        // of the codes: high << low.bits | low
+    int zero;                // that is subtracted from the codes
+    const int8_t *values;    // or the values that 4-bit codes stand for
     zemm_data_type_t scales; // f16 or f32, offsets likewise
     void (*read)(const uint8_t *block, parameters &);
     bool has_offsets; // the type has minimums

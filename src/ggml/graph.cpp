@@ -27,8 +27,8 @@ const uint8_t *bytes_of(const ggml::tensor *t, int64_t i2, int64_t i3) {
 }
 
 float *floats_of(const ggml::tensor *t, int64_t i1, int64_t i2, int64_t i3) {
-    return reinterpret_cast<float *>(static_cast<char *>(t->data) + size_t(i1) * t->nb[1] + size_t(i2) * t->nb[2] +
-                                     size_t(i3) * t->nb[3]);
+    return reinterpret_cast<float *>(static_cast<char *>(t->data) + size_t(i1) * t->nb[1] +
+                                     size_t(i2) * t->nb[2] + size_t(i3) * t->nb[3]);
 }
 
 // Whether the blocks of weights follow each other.
@@ -86,8 +86,10 @@ struct routing {
 routing route(const ggml::tensor *ids, int64_t experts) {
     const auto expert = [&](int64_t slot, int64_t token) {
         int32_t index;
-        std::memcpy(&index, static_cast<const char *>(ids->data) + size_t(slot) * ids->nb[0] +
-                                size_t(token) * ids->nb[1], sizeof index);
+        std::memcpy(&index,
+                    static_cast<const char *>(ids->data) + size_t(slot) * ids->nb[0] +
+                        size_t(token) * ids->nb[1],
+                    sizeof index);
         if (index < 0 || index >= experts)
             throw std::runtime_error("expert " + std::to_string(index) + " is not one of " +
                                      std::to_string(experts));

@@ -9,14 +9,15 @@ namespace zemm_ggml {
 
 namespace {
 
-constexpr int every = 3;             // dimension of a matrix
+constexpr int every = 3;               // dimension of a matrix
 constexpr zemm_dim_t most_group = 128; // elements of src that share a scale
-constexpr size_t most_grouped = 64;  // primitives for numbers of rows that are kept
+constexpr size_t most_grouped = 64;    // primitives for numbers of rows that are kept
 
 owned_md descriptor_of(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t type,
                        const std::vector<zemm_dim_t> &strides) {
     return created<owned_md>([&](zemm_memory_desc_t *md) {
-        return zemm_memory_desc_create_with_strides(md, int(dims.size()), std::data(dims), type, strides.data());
+        return zemm_memory_desc_create_with_strides(md, int(dims.size()), std::data(dims), type,
+                                                    strides.data());
     });
 }
 
@@ -28,7 +29,8 @@ owned_md in_groups(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t type, z
 }
 
 owned_primitive primitive_of(const owned_pd &pd) {
-    return created<owned_primitive>([&](zemm_primitive_t *made) { return zemm_primitive_create(made, pd.get()); });
+    return created<owned_primitive>(
+        [&](zemm_primitive_t *made) { return zemm_primitive_create(made, pd.get()); });
 }
 
 owned_attr no_attributes() {
@@ -99,8 +101,9 @@ owned_attr primitives::attributes() const {
     if (!sums_group_)
         return attr;
     check(zemm_primitive_attr_set_offsets(attr.get(), ZEMM_ARG_WEIGHTS, of_weights, 2, groups,
-                                         shape_.form->scales));
-    check(zemm_primitive_attr_set_precomputed_reductions(attr.get(), ZEMM_ARG_SRC, every, 2, of_sums, zemm_s32));
+                                          shape_.form->scales));
+    check(zemm_primitive_attr_set_precomputed_reductions(attr.get(), ZEMM_ARG_SRC, every, 2, of_sums,
+                                                         zemm_s32));
     return attr;
 }
 
@@ -120,8 +123,9 @@ std::shared_ptr<zemm_primitive> primitives::grouped(zemm_dim_t rows) const {
     if (grouped_.size() >= most_grouped)
         grouped_.clear();
     const zemm_dim_t count = shape_.experts;
-    owned_primitive made = primitive_of(descriptor(in_groups(rows, shape_.k, zemm_s8, count).get(), packed_.get(),
-                                                   in_groups(rows, shape_.n, zemm_f32, count).get()));
+    owned_primitive made =
+        primitive_of(descriptor(in_groups(rows, shape_.k, zemm_s8, count).get(), packed_.get(),
+                                in_groups(rows, shape_.n, zemm_f32, count).get()));
     return grouped_[rows] = std::shared_ptr<zemm_primitive>(std::move(made));
 }
 

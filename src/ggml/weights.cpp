@@ -28,8 +28,8 @@ void reorder(zemm_engine_t engine, zemm_stream_t stream, zemm_memory_t from, zem
     const auto pd = created<owned_pd>([&](zemm_primitive_desc_t *made) {
         return zemm_reorder_primitive_desc_create(made, from_md, engine, to_md, engine, nullptr);
     });
-    const auto primitive =
-        created<owned_primitive>([&](zemm_primitive_t *made) { return zemm_primitive_create(made, pd.get()); });
+    const auto primitive = created<owned_primitive>(
+        [&](zemm_primitive_t *made) { return zemm_primitive_create(made, pd.get()); });
     const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, from}, {ZEMM_ARG_TO, to}};
     check(zemm_primitive_execute(primitive.get(), stream, 2, args));
     check(zemm_stream_wait(stream));
@@ -48,7 +48,8 @@ template <typename T> const T *values_of(const group_values &values) {
         return values.f16;
 }
 
-template <typename T> void read_row(const shape &s, const uint8_t *block, zemm_dim_t row, const plain<T> &to) {
+template <typename T>
+void read_row(const shape &s, const uint8_t *block, zemm_dim_t row, const plain<T> &to) {
     const format &f = *s.form;
     uint8_t *codes = to.codes + row * s.k * f.bits() / 8;
     parameters p;
@@ -75,7 +76,8 @@ template <typename T> void read(const shape &s, const blocks &from, plain<T> to)
 }
 
 template <typename T>
-void read_as(const shape &s, const blocks &from, uint8_t *codes, zemm_memory_t scales, zemm_memory_t offsets) {
+void read_as(const shape &s, const blocks &from, uint8_t *codes, zemm_memory_t scales,
+             zemm_memory_t offsets) {
     read<T>(s, from, {codes, static_cast<T *>(data_of(scales)), static_cast<T *>(data_of(offsets))});
 }
 
