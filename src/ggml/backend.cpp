@@ -30,6 +30,7 @@ struct state {
     owned_engine engine;
     std::string description;
     int64_t least_rows = usual_rows; // fewer are left to ggml
+    bool has_all_types = false;      // also those that ggml is as fast with
 };
 
 state *the_state; // made once, never destroyed: objects of ggml refer to it until the process ends
@@ -117,7 +118,7 @@ ggml::buffer_type *device_buffer_type(ggml::device *) {
 bool supports_op(ggml::device *, const ggml::tensor *node) {
     if (is_view(node))
         return true;
-    if (!is_supported(node))
+    if (!is_supported(node) || !(the_state->has_all_types || find_format(node->src[0]->type)->is_gain))
         return false;
     const ggml::tensor *const w = node->src[0];
     const bool has_memory = w->view_src ? w->view_src->buffer : w->buffer;
@@ -177,6 +178,7 @@ state *make_state() {
     check(zemm_engine_get_name(made->engine.get(), &name));
     made->description = std::string("zemm on ") + name;
     made->least_rows = read_least_rows();
+    made->has_all_types = is_set("GGML_ZEMM_ALL_TYPES");
     made->reg = {ggml::api_version, {reg_name, device_count, get_device, get_proc_address}, nullptr};
     ggml::device_i functions{};
     functions.get_name = device_name;

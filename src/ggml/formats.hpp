@@ -40,6 +40,7 @@ struct format {
     zemm_data_type_t scales; // f16 or f32, offsets likewise
     void (*read)(const uint8_t *block, parameters &);
     bool has_offsets; // the type has minimums
+    bool is_gain;     // at 512 rows zemm is at least 1.2 times as fast as ggml (docs/ggml.md)
 
     int groups() const { return elements / group; }
     int bits() const { return codes == zemm_s4 || codes == zemm_u4 ? 4 : 8; }

@@ -36,11 +36,6 @@ std::string check_version(const char *version) {
            ": install a zemm that knows it, or set GGML_ZEMM_ANY_VERSION=1 to try";
 }
 
-bool any_version() {
-    const char *const text = std::getenv("GGML_ZEMM_ANY_VERSION");
-    return text && std::string_view(text) == "1";
-}
-
 } // namespace
 
 void *open_library_of(void *address) {
@@ -57,7 +52,7 @@ std::string find_functions(void *caller) {
     std::string why = library ? find_all(library, found) : "no ggml is loaded";
     if (found.log_internal)
         api.log_internal = found.log_internal;
-    if (why.empty() && !any_version())
+    if (why.empty() && !is_set("GGML_ZEMM_ANY_VERSION"))
         why = check_version(found.version());
     if (why.empty())
         api = found; // which stays loaded: its handle is not closed
@@ -69,6 +64,11 @@ int operation(const char *name) {
     while (std::strcmp(api.op_name(op), name) != 0)
         ++op;
     return op;
+}
+
+bool is_set(const char *variable) {
+    const char *const text = std::getenv(variable);
+    return text && std::string_view(text) == "1";
 }
 
 void log(ggml::log_level level, const std::string &line) {

@@ -28,6 +28,9 @@ void *open_library_of(void *address);
 // ggml's number of an operation, by its name: its versions move them.
 int operation(const char *name);
 
+// Whether the variable of the environment is 1.
+bool is_set(const char *variable);
+
 // Writes a line into ggml's log, or to stderr before ggml is known.
 void log(ggml::log_level level, const std::string &line);
 
