@@ -12,28 +12,10 @@
 
 #include "compat/guard.hpp"
 
+using namespace zemm_client;
 using namespace zemm_compat;
 
 namespace {
-
-template <auto destroy> struct destroyer {
-    template <typename T> void operator()(T *object) const { destroy(object); }
-};
-template <typename T, auto destroy> using owned = std::unique_ptr<T, destroyer<destroy>>;
-using owned_md = owned<zemm_memory_desc, zemm_memory_desc_destroy>;
-using owned_attr = owned<zemm_primitive_attr, zemm_primitive_attr_destroy>;
-using owned_post_ops = owned<zemm_post_ops, zemm_post_ops_destroy>;
-using owned_pd = owned<zemm_primitive_desc, zemm_primitive_desc_destroy>;
-using owned_primitive = owned<zemm_primitive, zemm_primitive_destroy>;
-using owned_stream = owned<zemm_stream, zemm_stream_destroy>;
-using owned_memory = owned<zemm_memory, zemm_memory_destroy>;
-
-// Calls make(&handle) and returns the handle's owner.
-template <typename Owner, typename F> Owner created(F &&make) {
-    typename Owner::pointer handle = nullptr;
-    check(make(&handle));
-    return Owner(handle);
-}
 
 // The CPU engine of all calls. It is created by the first call that succeeds, and never destroyed.
 zemm_engine_t the_engine() {

@@ -7,20 +7,15 @@
 #include <type_traits>
 
 #include "api/compat.hpp"
+#include "client/handles.hpp"
 
 namespace zemm_compat {
 
-struct failure {
-    zemm_status_t status; // of a function of zemm, which has kept its sentence
-};
-
-inline void check(zemm_status_t status) {
-    if (status != zemm_success)
-        throw failure{status};
-}
+using zemm_client::check;
+using zemm_client::failure;
 
 [[noreturn]] inline void refuse(const std::string &sentence) {
-    throw failure{zemm_compat_refuse(zemm_invalid_arguments, sentence.c_str())};
+    throw failure(zemm_compat_refuse(zemm_invalid_arguments, sentence.c_str()));
 }
 
 // Runs the body in the guard of zemm's own entry points.

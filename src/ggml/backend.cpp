@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ggml sees: a library with a device of type ACCEL, which a program uses beside the CPU's.
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <thread>
 
-#include "buffer.hpp"
-#include "functions.hpp"
-#include "graph.hpp"
-#include "repack.hpp"
-#include "team.hpp"
+#include "ggml/buffer.hpp"
+#include "ggml/functions.hpp"
+#include "ggml/graph.hpp"
+#include "ggml/repack.hpp"
+#include "ggml/team.hpp"
 
 using namespace zemm_ggml;
 
 namespace {
 
-constexpr int64_t least_rows = 32; // that are multiplied faster than by ggml
+constexpr int64_t usual_rows = 32; // from so many on it is faster than ggml (docs/ggml.md)
 
 constexpr uint8_t guid[16] = {0x7a, 0x65, 0x6d, 0x6d, 0x2d, 0x67, 0x67, 0x6d,
                               0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x64};
@@ -26,6 +29,8 @@ struct state {
     ggml::buffer_type buffers{};
     owned_engine engine;
     std::string description;
+    int64_t least_rows = usual_rows; // fewer are left to ggml
+    bool has_all_types = false;      // also those that ggml is as fast with
 };
 
 state *the_state; // made once, never destroyed: objects of ggml refer to it until the process ends
@@ -113,11 +118,12 @@ ggml::buffer_type *device_buffer_type(ggml::device *) {
 bool supports_op(ggml::device *, const ggml::tensor *node) {
     if (is_view(node))
         return true;
-    if (!is_supported(node))
+    if (!is_supported(node) || !(the_state->has_all_types || find_format(node->src[0]->type)->is_gain))
         return false;
     const ggml::tensor *const w = node->src[0];
     const bool has_memory = w->view_src ? w->view_src->buffer : w->buffer;
-    return !has_memory || (is_in_buffer(w, node->src[2] != nullptr) && rows_of(node) >= least_rows);
+    return !has_memory ||
+           (is_in_buffer(w, node->src[2] != nullptr) && rows_of(node) >= the_state->least_rows);
 }
 
 bool supports_buft(ggml::device *, ggml::buffer_type *type) {
@@ -136,8 +142,13 @@ ggml::device *get_device(ggml::reg *, size_t) {
     return &the_state->device;
 }
 
+// As many of zemm's threads compute, in all contexts of the process.
 void set_threads(ggml::backend *backend, int threads) {
     context_of(backend).threads = threads;
+    static std::atomic<int> set{0};
+    const int most = std::min(threads, int(std::thread::hardware_concurrency()));
+    if (set.exchange(most) != most && zemm_set_num_threads(most) != zemm_success)
+        log(ggml::log_warn, zemm_last_error());
 }
 
 void *get_proc_address(ggml::reg *, const char *name) {
@@ -146,12 +157,28 @@ void *get_proc_address(ggml::reg *, const char *name) {
     return nullptr;
 }
 
+// GGML_ZEMM_LEAST_ROWS, a positive number.
+int64_t read_least_rows() {
+    const char *const text = std::getenv("GGML_ZEMM_LEAST_ROWS");
+    if (!text || !*text)
+        return usual_rows;
+    char *end = nullptr;
+    const long long number = std::strtoll(text, &end, 10);
+    if (*end || number < 1)
+        throw std::runtime_error(std::string("GGML_ZEMM_LEAST_ROWS is '") + text +
+                                 "', not a positive number");
+    return number;
+}
+
 state *make_state() {
     auto made = std::make_unique<state>();
-    made->engine = created<owned_engine>([](zemm_engine_t *engine) { return zemm_engine_create(engine, zemm_cpu, 0); });
+    made->engine =
+        created<owned_engine>([](zemm_engine_t *engine) { return zemm_engine_create(engine, zemm_cpu, 0); });
     const char *name = nullptr;
     check(zemm_engine_get_name(made->engine.get(), &name));
     made->description = std::string("zemm on ") + name;
+    made->least_rows = read_least_rows();
+    made->has_all_types = is_set("GGML_ZEMM_ALL_TYPES");
     made->reg = {ggml::api_version, {reg_name, device_count, get_device, get_proc_address}, nullptr};
     ggml::device_i functions{};
     functions.get_name = device_name;
@@ -178,6 +205,8 @@ ggml::reg *init(void *caller) {
     }
     try {
         the_state = make_state();
+        log(ggml::log_info, the_state->description + " multiplies " + std::to_string(the_state->least_rows) +
+                                " rows and more by quantised weights, ggml's CPU device fewer");
         return &the_state->reg;
     } catch (const std::exception &e) {
         log(ggml::log_warn, std::string("the backend is not used: ") + e.what());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "buffer.hpp"
+#include "ggml/buffer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "functions.hpp"
-#include "repack.hpp"
+#include "ggml/functions.hpp"
+#include "ggml/repack.hpp"
 
 namespace zemm_ggml {
 
@@ -67,7 +67,8 @@ void drop(store &s, bytes first, size_t size) {
 }
 
 std::shared_ptr<const weights> pack(zemm_stream_t stream, const shape &of, bytes data) {
-    return std::make_shared<weights>(the_engine, stream, of, blocks{data, row_bytes(of), row_bytes(of) * size_t(of.n)});
+    return std::make_shared<weights>(the_engine, stream, of,
+                                     blocks{data, row_bytes(of), row_bytes(of) * size_t(of.n)});
 }
 
 // The stream of functions that have no thread's.
@@ -84,7 +85,8 @@ bool are_experts(const ggml::tensor *tensor) {
     return std::strstr(tensor->name, "_exps") != nullptr;
 }
 
-// How the weights of a whole tensor are packed before it is known what multiplies by them; no form: not at all.
+// How the weights of a whole tensor are packed before it is known what multiplies by them; no form: not at
+// all.
 shape likely_shape(const ggml::tensor *tensor) {
     const format *const form = find_format(tensor->type);
     const bool is_matrix = tensor->ne[2] == 1 && !are_experts(tensor);
@@ -95,8 +97,8 @@ shape likely_shape(const ggml::tensor *tensor) {
 
 void set_repacked(store &, ggml::tensor *, ggml::buffer *repacker, const shape &, bytes data);
 
-// Sets a tensor of weights and packs it, so that its first product need not wait. A tensor that cannot be packed
-// is left to ggml.
+// Sets a tensor of weights and packs it, so that its first product need not wait. A tensor that cannot be
+// packed is left to ggml.
 bool set_weights(ggml::buffer *buffer, ggml::tensor *tensor, bytes data) {
     const shape of = likely_shape(tensor);
     if (!of.form)
@@ -148,7 +150,8 @@ void memset_repacked(ggml::buffer *buffer, ggml::tensor *tensor, uint8_t value, 
     change_repacked(buffer, tensor, [&](uint8_t *all) { std::memset(all + offset, value, size); });
 }
 
-void write_repacked(ggml::buffer *buffer, ggml::tensor *tensor, const void *data, size_t offset, size_t size) {
+void write_repacked(ggml::buffer *buffer, ggml::tensor *tensor, const void *data, size_t offset,
+                    size_t size) {
     change_repacked(buffer, tensor, [&](uint8_t *all) { std::memcpy(all + offset, data, size); });
 }
 
@@ -284,8 +287,8 @@ bool is_in_buffer(const ggml::tensor *tensor, bool is_experts) {
     return !tensor->view_src && is_experts == (likely_shape(tensor).experts != 0);
 }
 
-std::shared_ptr<const weights> packed_weights(zemm_stream_t stream, const ggml::tensor *tensor, const shape &of,
-                                              bytes data) {
+std::shared_ptr<const weights> packed_weights(zemm_stream_t stream, const ggml::tensor *tensor,
+                                              const shape &of, bytes data) {
     const ggml::buffer *const buffer = buffer_of(tensor);
     store &s = store_of(buffer);
     const std::lock_guard hold(s.lock);

@@ -7,8 +7,8 @@
 
 #include <memory>
 
-#include "abi.hpp"
-#include "weights.hpp"
+#include "ggml/abi.hpp"
+#include "ggml/weights.hpp"
 
 namespace zemm_ggml {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls.hpp"
+#include "ggml/calls.hpp"
 
 namespace zemm_ggml {
 
@@ -49,7 +49,8 @@ calls::quantized calls::parts(const weights &w, zemm_dim_t rows) {
         scratch_ = {};
         scratch_.resize(bytes + bytes / 4);
     }
-    std::byte *const first = scratch_.data() + (line - reinterpret_cast<uintptr_t>(scratch_.data()) % line) % line;
+    std::byte *const first =
+        scratch_.data() + (line - reinterpret_cast<uintptr_t>(scratch_.data()) % line) % line;
     return {first, first + values_bytes, first + values_bytes + scales_bytes, bytes};
 }
 
@@ -108,6 +109,14 @@ void calls::execute(const weights &w, zemm_primitive_t matmul, zemm_dim_t count,
                                     {ZEMM_ARG_ATTR_OFFSETS | ZEMM_ARG_WEIGHTS, w.offsets()},
                                     {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC, sums.get()}};
     check(zemm_primitive_execute(matmul, stream_.get(), sums ? 7 : 5, args));
+}
+
+float *calls::rows_of_experts(zemm_dim_t elements) {
+    if (rows_.size() < size_t(elements)) {
+        rows_ = {};
+        rows_.resize(size_t(elements));
+    }
+    return rows_.data();
 }
 
 void calls::wait() {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "weights.hpp"
+#include "ggml/weights.hpp"
 
 namespace zemm_ggml {
 
@@ -26,7 +26,9 @@ public:
     void multiply_groups(const weights &, const rows &src, const rows &dst, const int32_t *ends);
     void wait();
 
-    zemm_engine_t engine() const { return engine_; }
+    // Memory for rows that the caller sorts by experts: valid until the next call of this function.
+    float *rows_of_experts(zemm_dim_t elements);
+
     zemm_stream_t stream() const { return stream_.get(); }
 
 private:
@@ -38,6 +40,7 @@ private:
     zemm_engine_t engine_;
     owned_stream stream_;
     std::vector<std::byte> scratch_;
+    std::vector<float> rows_;
     zemm_dim_t group_ = 0, sums_group_ = 0; // of what the scratch has
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats.hpp"
+#include "ggml/formats.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -17,9 +17,13 @@ float float_of(uint32_t bits) {
     return value;
 }
 
+uint16_t half_at(const uint8_t *bytes) {
+    return uint16_t(bytes[0] | bytes[1] << 8);
+}
+
 // Multiplying by 2^112 moves the exponent, and makes denormals normal.
 float f16_at(const uint8_t *bytes) {
-    const uint32_t half = bytes[0] | bytes[1] << 8, magnitude = (half & 0x7fff) << 13;
+    const uint32_t half = half_at(bytes), magnitude = (half & 0x7fff) << 13;
     uint32_t bits;
     const float finite = float_of(magnitude) * 0x1p112f;
     std::memcpy(&bits, &finite, sizeof bits);
@@ -40,28 +44,28 @@ float half_ue4m3(uint8_t code) {
 }
 
 template <int at> void one_f16(const uint8_t *block, parameters &p) {
-    p.scales[0] = f16_at(block + at);
+    p.scales.f16[0] = half_at(block + at);
 }
 
-void f16_and_minimum(const uint8_t *block, parameters &p) {
-    p.scales[0] = f16_at(block);
-    p.minimums[0] = -f16_at(block + 2);
+void f16_and_offset(const uint8_t *block, parameters &p) {
+    p.scales.f16[0] = half_at(block);
+    p.offsets.f16[0] = half_at(block + 2);
 }
 
 void mxfp4(const uint8_t *block, parameters &p) {
-    p.scales[0] = half_e8m0(block[0]);
+    p.scales.f32[0] = half_e8m0(block[0]);
 }
 
 void nvfp4(const uint8_t *block, parameters &p) {
     for (int g = 0; g < 4; ++g)
-        p.scales[g] = half_ue4m3(block[g]);
+        p.scales.f32[g] = half_ue4m3(block[g]);
 }
 
 void q2_k(const uint8_t *block, parameters &p) {
-    const float d = f16_at(block + 80), dmin = f16_at(block + 82);
+    const float d = f16_at(block + 80), minus = -f16_at(block + 82);
     for (int g = 0; g < 16; ++g) {
-        p.scales[g] = d * float(block[g] & 15);
-        p.minimums[g] = dmin * float(block[g] >> 4);
+        p.scales.f32[g] = d * float(block[g] & 15);
+        p.offsets.f32[g] = minus * float(block[g] >> 4);
     }
 }
 
@@ -71,59 +75,59 @@ void q3_k(const uint8_t *block, parameters &p) {
     const float d = f16_at(block + 108);
     for (int g = 0; g < 16; ++g) {
         const int low = g < 8 ? bytes[g] & 15 : bytes[g - 8] >> 4, high = bytes[8 + g % 4] >> g / 4 * 2 & 3;
-        p.scales[g] = d * float((low | high << 4) - 32);
+        p.scales.f32[g] = d * float((low | high << 4) - 32);
     }
 }
 
-// Eight scales and minimums of 6 bits. Bytes 0 to 3 have scales 0 to 3, bytes 4 to 7 minimums 0 to 3, in their
-// low 6 bits. Their high bits are those of scales and minimums 4 to 7, whose low bits are the nibbles of bytes
-// 8 to 11.
+// Eight scales and minimums of 6 bits. Bytes 0 to 3 have scales 0 to 3, bytes 4 to 7 minimums 0 to 3, in
+// their low 6 bits. Their high bits are those of scales and minimums 4 to 7, whose low bits are the nibbles
+// of bytes 8 to 11.
 void q4_k(const uint8_t *block, parameters &p) {
     const uint8_t *const bytes = block + 4;
-    const float d = f16_at(block), dmin = f16_at(block + 2);
+    const float d = f16_at(block), minus = -f16_at(block + 2);
     for (int g = 0; g < 4; ++g) {
-        p.scales[g] = d * float(bytes[g] & 63);
-        p.minimums[g] = dmin * float(bytes[g + 4] & 63);
-        p.scales[g + 4] = d * float((bytes[g + 8] & 15) | bytes[g] >> 6 << 4);
-        p.minimums[g + 4] = dmin * float(bytes[g + 8] >> 4 | bytes[g + 4] >> 6 << 4);
+        p.scales.f32[g] = d * float(bytes[g] & 63);
+        p.offsets.f32[g] = minus * float(bytes[g + 4] & 63);
+        p.scales.f32[g + 4] = d * float((bytes[g + 8] & 15) | bytes[g] >> 6 << 4);
+        p.offsets.f32[g + 4] = minus * float(bytes[g + 8] >> 4 | bytes[g + 4] >> 6 << 4);
     }
 }
 
 void q6_k(const uint8_t *block, parameters &p) {
     const float d = f16_at(block + 208);
     for (int g = 0; g < 16; ++g)
-        p.scales[g] = d * float(int8_t(block[192 + g]));
+        p.scales.f32[g] = d * float(int8_t(block[192 + g]));
 }
 
 void iq4_xs(const uint8_t *block, parameters &p) {
     const float d = f16_at(block);
     const int high = block[2] | block[3] << 8;
     for (int g = 0; g < 8; ++g)
-        p.scales[g] = d * float(((block[4 + g / 2] >> g % 2 * 4 & 15) | (high >> 2 * g & 3) << 4) - 32);
+        p.scales.f32[g] = d * float(((block[4 + g / 2] >> g % 2 * 4 & 15) | (high >> 2 * g & 3) << 4) - 32);
 }
 
 enum { tq1_0 = 34 };
 constexpr fields none{0, 1, 0};
 
-// type, bytes, elements, codes, group, low fields, high fields, zero, values, read, minimums
+// type, bytes, elements, codes, group, low fields, high fields, zero, values, scales, read, offsets, gain
 constexpr format formats[] = {
-    {2, 18, 32, zemm_s4, 32, {4, 16, 2}, none, 8, nullptr, one_f16<0>, false},            // Q4_0
-    {3, 20, 32, zemm_u4, 32, {4, 16, 4}, none, 0, nullptr, f16_and_minimum, true},        // Q4_1
-    {6, 22, 32, zemm_s8, 32, {4, 16, 6}, {1, 1, 2}, 16, nullptr, one_f16<0>, false},      // Q5_0
-    {7, 24, 32, zemm_u8, 32, {4, 16, 8}, {1, 1, 4}, 0, nullptr, f16_and_minimum, true},   // Q5_1
-    {8, 34, 32, zemm_s8, 32, {8, 1, 2}, none, 0, nullptr, one_f16<0>, false},             // Q8_0
-    {10, 84, 256, zemm_u4, 16, {2, 32, 16}, none, 0, nullptr, q2_k, true},                // Q2_K
-    {11, 110, 256, zemm_s4, 16, {2, 32, 32}, {1, 32, 0}, 4, nullptr, q3_k, false},        // Q3_K
-    {12, 144, 256, zemm_u4, 32, {4, 32, 16}, none, 0, nullptr, q4_k, true},               // Q4_K
-    {13, 176, 256, zemm_u8, 32, {4, 32, 48}, {1, 32, 16}, 0, nullptr, q4_k, true},        // Q5_K
-    {14, 210, 256, zemm_s8, 16, {4, 64, 0}, {2, 32, 128}, 32, nullptr, q6_k, false},      // Q6_K
-    {20, 18, 32, zemm_s8, 32, {4, 16, 2}, none, 0, iq4_values, one_f16<0>, false},        // IQ4_NL
-    {23, 136, 256, zemm_s8, 32, {4, 16, 8}, none, 0, iq4_values, iq4_xs, false},          // IQ4_XS
-    {tq1_0, 54, 256, zemm_s4, 256, none, none, 1, nullptr, one_f16<52>, false},           // TQ1_0
-    {35, 66, 256, zemm_s4, 256, {2, 32, 0}, none, 1, nullptr, one_f16<64>, false},        // TQ2_0
-    {39, 17, 32, zemm_s8, 32, {4, 16, 1}, none, 0, doubled_e2m1, mxfp4, false},           // MXFP4
-    {40, 36, 64, zemm_s8, 16, {4, 8, 4}, none, 0, doubled_e2m1, nvfp4, false},            // NVFP4
-    {42, 18, 64, zemm_s4, 64, {2, 1, 2}, none, 1, nullptr, one_f16<0>, false},            // Q2_0
+    {2, 18, 32, zemm_s4, 32, {4, 16, 2}, none, 8, nullptr, zemm_f16, one_f16<0>, false, true},         // Q4_0
+    {3, 20, 32, zemm_u4, 32, {4, 16, 4}, none, 0, nullptr, zemm_f16, f16_and_offset, true, true},      // Q4_1
+    {6, 22, 32, zemm_s8, 32, {4, 16, 6}, {1, 1, 2}, 16, nullptr, zemm_f16, one_f16<0>, false, true},   // Q5_0
+    {7, 24, 32, zemm_u8, 32, {4, 16, 8}, {1, 1, 4}, 0, nullptr, zemm_f16, f16_and_offset, true, true}, // Q5_1
+    {8, 34, 32, zemm_s8, 32, {8, 1, 2}, none, 0, nullptr, zemm_f16, one_f16<0>, false, true},          // Q8_0
+    {10, 84, 256, zemm_u4, 16, {2, 32, 16}, none, 0, nullptr, zemm_f32, q2_k, true, true},             // Q2_K
+    {11, 110, 256, zemm_s4, 16, {2, 32, 32}, {1, 32, 0}, 4, nullptr, zemm_f32, q3_k, false, true},     // Q3_K
+    {12, 144, 256, zemm_u4, 32, {4, 32, 16}, none, 0, nullptr, zemm_f32, q4_k, true, true},            // Q4_K
+    {13, 176, 256, zemm_u8, 32, {4, 32, 48}, {1, 32, 16}, 0, nullptr, zemm_f32, q4_k, true, false},     // Q5_K
+    {14, 210, 256, zemm_s8, 16, {4, 64, 0}, {2, 32, 128}, 32, nullptr, zemm_f32, q6_k, false, false},   // Q6_K
+    {20, 18, 32, zemm_s8, 32, {4, 16, 2}, none, 0, iq4_values, zemm_f16, one_f16<0>, false, true},     // IQ4_NL
+    {23, 136, 256, zemm_s8, 32, {4, 16, 8}, none, 0, iq4_values, zemm_f32, iq4_xs, false, true},       // IQ4_XS
+    {tq1_0, 54, 256, zemm_s4, 256, none, none, 1, nullptr, zemm_f16, one_f16<52>, false, true},        // TQ1_0
+    {35, 66, 256, zemm_s4, 256, {2, 32, 0}, none, 1, nullptr, zemm_f16, one_f16<64>, false, true},     // TQ2_0
+    {39, 17, 32, zemm_s8, 32, {4, 16, 1}, none, 0, doubled_e2m1, zemm_f32, mxfp4, false, true},        // MXFP4
+    {40, 36, 64, zemm_s8, 16, {4, 8, 4}, none, 0, doubled_e2m1, zemm_f32, nvfp4, false, true},         // NVFP4
+    {42, 18, 64, zemm_s4, 64, {2, 1, 2}, none, 1, nullptr, zemm_f16, one_f16<0>, false, true},         // Q2_0
 };
 
 void unpack(const fields &f, int elements, const uint8_t *block, uint8_t *to) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ggml's types of quantised weights, and how a block becomes codes, scales and minimums:
-//     w = scale * code - minimum
-// with a scale (and in some types a minimum) for each group of a block. zemm.gguf has the same in Python.
+// ggml's types of quantised weights, and how a block becomes codes, scales and offsets:
+//     w = scale * code + offset
+// with a scale (and in some types an offset) for each group of a block. zemm.gguf has the same in Python.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,29 @@ struct fields {
     int bits, run, at;
 };
 
-// What a block's scales and minimums are.
+// Values of a block, one for each group: f16 where blocks have them as such, else f32.
+union group_values {
+    uint16_t f16[most_groups];
+    float f32[most_groups];
+};
+
+// offsets: minimums with the other sign, as zemm adds them.
 struct parameters {
-    float scales[most_groups], minimums[most_groups];
+    group_values scales, offsets;
 };
 
 struct format {
-    int type; // ggml's number
-    int bytes, elements; // of a block
-    zemm_data_type_t codes; // s4, u4, s8 or u8
-    int group; // elements that share a scale
-    fields low, high; // of the codes: high << low.bits | low
-    int zero; // that is subtracted from the codes
-    const int8_t *values; // or the values that 4-bit codes stand for
+    int type;                // ggml's number
+    int bytes, elements;     // of a block
+    zemm_data_type_t codes;  // s4, u4, s8 or u8
+    int group;               // elements that share a scale
+    fields low, high;        // of the codes: high << low.bits | low
+    int zero;                // that is subtracted from the codes
+    const int8_t *values;    // or the values that 4-bit codes stand for
+    zemm_data_type_t scales; // f16 or f32, offsets likewise
     void (*read)(const uint8_t *block, parameters &);
-    bool has_minimums;
+    bool has_offsets; // the type has minimums
+    bool is_gain;     // at 512 rows zemm is at least 1.2 times as fast as ggml (docs/ggml.md)
 
     int groups() const { return elements / group; }
     int bits() const { return codes == zemm_s4 || codes == zemm_u4 ? 4 : 8; }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "functions.hpp"
+#include "ggml/functions.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 
 namespace zemm_ggml {
@@ -20,7 +21,7 @@ std::string find_all(void *library, functions &found) {
     if (!find(found.name, "ggml_" #name))                                                                    \
         return "the ggml that loads it does not export ggml_" #name                                          \
                "(): it is older than 0.10, or was linked statically";
-#include "functions.def"
+#include "ggml/functions.def"
 #undef FUNCTION
     return {};
 }
@@ -33,11 +34,6 @@ std::string check_version(const char *version) {
     return std::string("it knows ggml 0.") + std::to_string(ggml::first_minor) + " to 0." +
            std::to_string(ggml::last_minor) + ", and this is ggml " + version +
            ": install a zemm that knows it, or set GGML_ZEMM_ANY_VERSION=1 to try";
-}
-
-bool any_version() {
-    const char *const text = std::getenv("GGML_ZEMM_ANY_VERSION");
-    return text && std::string_view(text) == "1";
 }
 
 } // namespace
@@ -56,11 +52,23 @@ std::string find_functions(void *caller) {
     std::string why = library ? find_all(library, found) : "no ggml is loaded";
     if (found.log_internal)
         api.log_internal = found.log_internal;
-    if (why.empty() && !any_version())
+    if (why.empty() && !is_set("GGML_ZEMM_ANY_VERSION"))
         why = check_version(found.version());
     if (why.empty())
         api = found; // which stays loaded: its handle is not closed
     return why;
+}
+
+int operation(const char *name) {
+    int op = 0;
+    while (std::strcmp(api.op_name(op), name) != 0)
+        ++op;
+    return op;
+}
+
+bool is_set(const char *variable) {
+    const char *const text = std::getenv(variable);
+    return text && std::string_view(text) == "1";
 }
 
 void log(ggml::log_level level, const std::string &line) {

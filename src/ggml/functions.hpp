@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "abi.hpp"
+#include "ggml/abi.hpp"
 
 namespace zemm_ggml {
 
 struct functions {
 #define FUNCTION(name, result, arguments) result(*name) arguments = nullptr;
-#include "functions.def"
+#include "ggml/functions.def"
 #undef FUNCTION
 };
 
@@ -24,6 +24,12 @@ std::string find_functions(void *caller);
 
 // The loaded library, or program, that has the address; dlsym() also searches those it was linked with.
 void *open_library_of(void *address);
+
+// ggml's number of an operation, by its name: its versions move them.
+int operation(const char *name);
+
+// Whether the variable of the environment is 1.
+bool is_set(const char *variable);
 
 // Writes a line into ggml's log, or to stderr before ggml is known.
 void log(ggml::log_level level, const std::string &line);

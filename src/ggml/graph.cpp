@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph.hpp"
+#include "ggml/graph.hpp"
 
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "buffer.hpp"
-#include "functions.hpp"
+#include "ggml/buffer.hpp"
+#include "ggml/functions.hpp"
 
 namespace zemm_ggml {
 
@@ -27,8 +27,8 @@ const uint8_t *bytes_of(const ggml::tensor *t, int64_t i2, int64_t i3) {
 }
 
 float *floats_of(const ggml::tensor *t, int64_t i1, int64_t i2, int64_t i3) {
-    return reinterpret_cast<float *>(static_cast<char *>(t->data) + size_t(i1) * t->nb[1] + size_t(i2) * t->nb[2] +
-                                     size_t(i3) * t->nb[3]);
+    return reinterpret_cast<float *>(static_cast<char *>(t->data) + size_t(i1) * t->nb[1] +
+                                     size_t(i2) * t->nb[2] + size_t(i3) * t->nb[3]);
 }
 
 // Whether the blocks of weights follow each other.
@@ -86,8 +86,10 @@ struct routing {
 routing route(const ggml::tensor *ids, int64_t experts) {
     const auto expert = [&](int64_t slot, int64_t token) {
         int32_t index;
-        std::memcpy(&index, static_cast<const char *>(ids->data) + size_t(slot) * ids->nb[0] +
-                                size_t(token) * ids->nb[1], sizeof index);
+        std::memcpy(&index,
+                    static_cast<const char *>(ids->data) + size_t(slot) * ids->nb[0] +
+                        size_t(token) * ids->nb[1],
+                    sizeof index);
         if (index < 0 || index >= experts)
             throw std::runtime_error("expert " + std::to_string(index) + " is not one of " +
                                      std::to_string(experts));
@@ -111,29 +113,22 @@ void multiply_experts(calls &c, const ggml::tensor *node) {
     const shape of{find_format(w->type), w->ne[2], w->ne[0], w->ne[1]};
     const routing r = route(ids, w->ne[2]);
     const int64_t count = int64_t(r.order.size()), used = ids->ne[0];
-    const std::unique_ptr<float[]> from(new float[size_t(count * of.k)]), to(new float[size_t(count * of.n)]);
+    float *const from = c.rows_of_experts(count * (of.k + of.n)), *const to = from + count * of.k;
     for (int64_t row = 0; row < count; ++row) {
         const int64_t token = r.order[size_t(row)] / used, slot = r.order[size_t(row)] % used;
-        std::memcpy(from.get() + row * of.k, floats_of(src, slot % src->ne[1], token, 0),
+        std::memcpy(from + row * of.k, floats_of(src, slot % src->ne[1], token, 0),
                     size_t(of.k) * sizeof(float));
     }
     const auto packed = packed_weights(c.stream(), w, of, bytes_of(w, 0, 0));
-    c.multiply_groups(*packed, {from.get(), count, of.k}, {to.get(), count, of.n}, r.ends.data());
+    c.multiply_groups(*packed, {from, count, of.k}, {to, count, of.n}, r.ends.data());
     c.wait();
     for (int64_t row = 0; row < count; ++row) {
         const int64_t token = r.order[size_t(row)] / used, slot = r.order[size_t(row)] % used;
-        std::memcpy(floats_of(node, slot, token, 0), to.get() + row * of.n, size_t(of.n) * sizeof(float));
+        std::memcpy(floats_of(node, slot, token, 0), to + row * of.n, size_t(of.n) * sizeof(float));
     }
 }
 
 } // namespace
-
-int operation(const char *name) {
-    int op = 0;
-    while (std::strcmp(api.op_name(op), name) != 0)
-        ++op;
-    return op;
-}
 
 bool is_supported(const ggml::tensor *node) {
     if (node->op != mul_mat() && node->op != mul_mat_id())

@@ -2,13 +2,10 @@
 // The nodes of a graph that the backend computes: MUL_MAT and MUL_MAT_ID with quantised weights.
 #pragma once
 
-#include "abi.hpp"
-#include "calls.hpp"
+#include "ggml/abi.hpp"
+#include "ggml/calls.hpp"
 
 namespace zemm_ggml {
-
-// ggml's number of an operation, by its name: its versions move them.
-int operation(const char *name);
 
 // Whether multiply() takes the node, whose tensors may have no memory yet.
 bool is_supported(const ggml::tensor *node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "primitives.hpp"
+#include "ggml/primitives.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -9,14 +9,15 @@ namespace zemm_ggml {
 
 namespace {
 
-constexpr int every = 3;             // dimension of a matrix
+constexpr int every = 3;               // dimension of a matrix
 constexpr zemm_dim_t most_group = 128; // elements of src that share a scale
-constexpr size_t most_grouped = 64;  // primitives for numbers of rows that are kept
+constexpr size_t most_grouped = 64;    // primitives for numbers of rows that are kept
 
 owned_md descriptor_of(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t type,
                        const std::vector<zemm_dim_t> &strides) {
     return created<owned_md>([&](zemm_memory_desc_t *md) {
-        return zemm_memory_desc_create_with_strides(md, int(dims.size()), std::data(dims), type, strides.data());
+        return zemm_memory_desc_create_with_strides(md, int(dims.size()), std::data(dims), type,
+                                                    strides.data());
     });
 }
 
@@ -28,7 +29,8 @@ owned_md in_groups(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t type, z
 }
 
 owned_primitive primitive_of(const owned_pd &pd) {
-    return created<owned_primitive>([&](zemm_primitive_t *made) { return zemm_primitive_create(made, pd.get()); });
+    return created<owned_primitive>(
+        [&](zemm_primitive_t *made) { return zemm_primitive_create(made, pd.get()); });
 }
 
 owned_attr no_attributes() {
@@ -66,7 +68,7 @@ owned_md strided(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t type,
 
 primitives::primitives(zemm_engine_t engine, const shape &s)
     : engine_(engine), shape_(s), src_group_(std::min<zemm_dim_t>(s.form->group, most_group)),
-      sums_group_(s.form->has_minimums ? src_group_ : 0),
+      sums_group_(s.form->has_offsets ? src_group_ : 0),
       quantize_(make_quantize(engine, s.k, src_group_, sums_group_)) {
     const zemm_dims_t dims = {s.experts ? s.experts : s.k, s.experts ? s.k : s.n, s.n};
     const int ndims = s.experts ? 3 : 2;
@@ -94,11 +96,14 @@ owned_attr primitives::attributes() const {
     const int of_weights = has_experts ? 7 : every;
     const zemm_dims_t of_src = {1, src_group_}, groups = {shape_.form->group, 1}, of_sums = {1, sums_group_};
     check(zemm_primitive_attr_set_scales(attr.get(), ZEMM_ARG_SRC, every, 2, of_src, zemm_f32));
-    check(zemm_primitive_attr_set_scales(attr.get(), ZEMM_ARG_WEIGHTS, of_weights, 2, groups, zemm_f32));
+    check(zemm_primitive_attr_set_scales(attr.get(), ZEMM_ARG_WEIGHTS, of_weights, 2, groups,
+                                         shape_.form->scales));
     if (!sums_group_)
         return attr;
-    check(zemm_primitive_attr_set_offsets(attr.get(), ZEMM_ARG_WEIGHTS, of_weights, 2, groups, zemm_f32));
-    check(zemm_primitive_attr_set_precomputed_reductions(attr.get(), ZEMM_ARG_SRC, every, 2, of_sums, zemm_s32));
+    check(zemm_primitive_attr_set_offsets(attr.get(), ZEMM_ARG_WEIGHTS, of_weights, 2, groups,
+                                          shape_.form->scales));
+    check(zemm_primitive_attr_set_precomputed_reductions(attr.get(), ZEMM_ARG_SRC, every, 2, of_sums,
+                                                         zemm_s32));
     return attr;
 }
 
@@ -118,8 +123,9 @@ std::shared_ptr<zemm_primitive> primitives::grouped(zemm_dim_t rows) const {
     if (grouped_.size() >= most_grouped)
         grouped_.clear();
     const zemm_dim_t count = shape_.experts;
-    owned_primitive made = primitive_of(descriptor(in_groups(rows, shape_.k, zemm_s8, count).get(), packed_.get(),
-                                                   in_groups(rows, shape_.n, zemm_f32, count).get()));
+    owned_primitive made =
+        primitive_of(descriptor(in_groups(rows, shape_.k, zemm_s8, count).get(), packed_.get(),
+                                in_groups(rows, shape_.n, zemm_f32, count).get()));
     return grouped_[rows] = std::shared_ptr<zemm_primitive>(std::move(made));
 }
 
@@ -131,7 +137,8 @@ owned_md primitives::plain() const {
 
 owned_md primitives::parameters() const {
     const auto &[form, experts, k, n] = shape_;
-    return experts ? dense({experts, k / form->group, n}, zemm_f32) : dense({k / form->group, n}, zemm_f32);
+    return experts ? dense({experts, k / form->group, n}, form->scales)
+                   : dense({k / form->group, n}, form->scales);
 }
 
 std::shared_ptr<primitives> shared_primitives(zemm_engine_t engine, const shape &s) {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The primitives that multiply by weights of one shape and format, which all weights of a model that are alike
-// share. src is f32 and is quantised to s8 on the device, with a scale for each group of K and, if the weights
-// have minimums, the sums of the groups: these are the matmul's precomputed reductions (oneDNN's RFC).
+// The primitives that multiply by weights of one shape and format, which all weights of a model that are
+// alike share. src is f32 and is quantised to s8 on the device, with a scale for each group of K and, if the
+// weights have offsets, the sums of the groups: these are the matmul's precomputed reductions (oneDNN's RFC).
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
 
-#include "formats.hpp"
-#include "handles.hpp"
+#include "client/handles.hpp"
+#include "ggml/formats.hpp"
 
 namespace zemm_ggml {
+
+using namespace zemm_client;
 
 // Weights [K, N], or with experts [E, K, N].
 struct shape {
@@ -22,7 +24,8 @@ struct shape {
 };
 
 owned_md dense(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t);
-owned_md strided(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t, std::initializer_list<zemm_dim_t> strides);
+owned_md strided(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t,
+                 std::initializer_list<zemm_dim_t> strides);
 
 class primitives {
 public:
@@ -36,8 +39,8 @@ public:
     // Of `rows` rows in groups.
     std::shared_ptr<zemm_primitive> grouped(zemm_dim_t rows) const;
     const_zemm_memory_desc_t packed() const { return packed_.get(); }
-    owned_md plain() const; // as ggml has them: K is contiguous
-    owned_md parameters() const; // f32 scales and offsets, [.., K / group, N]
+    owned_md plain() const;      // as ggml has them: K is contiguous
+    owned_md parameters() const; // scales and offsets, [.., K / group, N]
 
 private:
     owned_attr attributes() const;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "repack.hpp"
+#include "ggml/repack.hpp"
 
 #include <algorithm>
 
-#include "functions.hpp"
-#include "graph.hpp"
+#include "ggml/functions.hpp"
 
 namespace zemm_ggml {
 
@@ -15,8 +14,8 @@ using list_function = ggml::buffer_type **(*)(ggml::device *);
 // A small buffer of each of the types.
 std::vector<ggml::buffer *> find_buffers(ggml::device *cpu) {
     std::vector<ggml::buffer *> found;
-    const auto list = reinterpret_cast<list_function>(
-        api.backend_reg_get_proc_address(api.backend_dev_backend_reg(cpu), "ggml_backend_dev_get_extra_bufts"));
+    const auto list = reinterpret_cast<list_function>(api.backend_reg_get_proc_address(
+        api.backend_dev_backend_reg(cpu), "ggml_backend_dev_get_extra_bufts"));
     for (ggml::buffer_type **type = list ? list(cpu) : nullptr; type && *type; ++type)
         if (ggml::buffer *const buffer = api.backend_buft_alloc_buffer(*type, 64))
             found.push_back(buffer);

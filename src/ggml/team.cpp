@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "team.hpp"
+#include "ggml/team.hpp"
 
 #include <atomic>
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "functions.hpp"
+#include "ggml/functions.hpp"
 
 namespace zemm_ggml {
 

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights.hpp"
+#include "ggml/weights.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 namespace zemm_ggml {
 
 namespace {
 
-constexpr zemm_dim_t tile = 16; // rows of N whose parameters are written together: a line of the cache
-
 owned_memory memory_of(const_zemm_memory_desc_t md, zemm_engine_t engine, void *handle) {
     return created<owned_memory>(
         [&](zemm_memory_t *made) { return zemm_memory_create(made, md, engine, handle); });
 }
 
-float *data_of(zemm_memory_t memory) {
+void *data_of(zemm_memory_t memory) {
     void *data = nullptr;
     if (memory)
         check(zemm_memory_get_data_handle(memory, &data));
-    return static_cast<float *>(data);
+    return data;
 }
 
 void reorder(zemm_engine_t engine, zemm_stream_t stream, zemm_memory_t from, zemm_memory_t to) {
@@ -29,20 +28,28 @@ void reorder(zemm_engine_t engine, zemm_stream_t stream, zemm_memory_t from, zem
     const auto pd = created<owned_pd>([&](zemm_primitive_desc_t *made) {
         return zemm_reorder_primitive_desc_create(made, from_md, engine, to_md, engine, nullptr);
     });
-    const auto primitive =
-        created<owned_primitive>([&](zemm_primitive_t *made) { return zemm_primitive_create(made, pd.get()); });
+    const auto primitive = created<owned_primitive>(
+        [&](zemm_primitive_t *made) { return zemm_primitive_create(made, pd.get()); });
     const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, from}, {ZEMM_ARG_TO, to}};
     check(zemm_primitive_execute(primitive.get(), stream, 2, args));
     check(zemm_stream_wait(stream));
 }
 
-// One matrix: codes [N][K], scales and offsets [K / group][N].
-struct plain {
+// A matrix: codes [N][K], scales and offsets [K / group][N] of the type T.
+template <typename T> struct plain {
     uint8_t *codes;
-    float *scales, *offsets; // offsets: null without minimums
+    T *scales, *offsets; // offsets: may be null
 };
 
-void read_row(const shape &s, const uint8_t *block, zemm_dim_t row, const plain &to) {
+template <typename T> const T *values_of(const group_values &values) {
+    if constexpr (std::is_same_v<T, float>)
+        return values.f32;
+    else
+        return values.f16;
+}
+
+template <typename T>
+void read_row(const shape &s, const uint8_t *block, zemm_dim_t row, const plain<T> &to) {
     const format &f = *s.form;
     uint8_t *codes = to.codes + row * s.k * f.bits() / 8;
     parameters p;
@@ -51,16 +58,27 @@ void read_row(const shape &s, const uint8_t *block, zemm_dim_t row, const plain 
         read_codes(f, block, codes);
         codes += f.elements * f.bits() / 8;
         for (int g = 0; g < f.groups(); ++g) {
-            to.scales[(group + g) * s.n + row] = p.scales[g];
+            to.scales[(group + g) * s.n + row] = values_of<T>(p.scales)[g];
             if (to.offsets)
-                to.offsets[(group + g) * s.n + row] = -p.minimums[g];
+                to.offsets[(group + g) * s.n + row] = values_of<T>(p.offsets)[g];
         }
     }
 }
 
-void read_matrix(const shape &s, const uint8_t *data, size_t row_bytes, const plain &to) {
-    for (zemm_dim_t row = 0; row < s.n; ++row)
-        read_row(s, data + size_t(row) * row_bytes, row, to);
+// All matrices, one after the other.
+template <typename T> void read(const shape &s, const blocks &from, plain<T> to) {
+    const zemm_dim_t codes = s.k * s.n * s.form->bits() / 8, values = s.k / s.form->group * s.n;
+    for (zemm_dim_t e = 0; e < std::max<zemm_dim_t>(1, s.experts); ++e) {
+        for (zemm_dim_t row = 0; row < s.n; ++row)
+            read_row(s, from.data + size_t(e) * from.matrix_bytes + size_t(row) * from.row_bytes, row, to);
+        to = {to.codes + codes, to.scales + values, to.offsets ? to.offsets + values : nullptr};
+    }
+}
+
+template <typename T>
+void read_as(const shape &s, const blocks &from, uint8_t *codes, zemm_memory_t scales,
+             zemm_memory_t offsets) {
+    read<T>(s, from, {codes, static_cast<T *>(data_of(scales)), static_cast<T *>(data_of(offsets))});
 }
 
 } // namespace
@@ -69,17 +87,12 @@ weights::weights(zemm_engine_t engine, zemm_stream_t stream, const shape &s, con
     : shape_(s), primitives_(shared_primitives(engine, s)),
       packed_(memory_of(primitives_->packed(), engine, ZEMM_MEMORY_ALLOCATE)),
       scales_(memory_of(primitives_->parameters().get(), engine, ZEMM_MEMORY_ALLOCATE)) {
-    if (s.form->has_minimums)
+    if (s.form->has_offsets)
         offsets_ = memory_of(primitives_->parameters().get(), engine, ZEMM_MEMORY_ALLOCATE);
-    const zemm_dim_t matrices = std::max<zemm_dim_t>(1, s.experts), groups = s.k / s.form->group;
-    const zemm_dim_t matrix_codes = s.k * s.n * s.form->bits() / 8;
-    const std::unique_ptr<uint8_t[]> codes(new uint8_t[size_t(matrices * matrix_codes)]);
-    float *const scales = data_of(scales_.get()), *const offsets = data_of(offsets_.get());
-    for (zemm_dim_t e = 0; e < matrices; ++e) {
-        const zemm_dim_t at = e * groups * s.n;
-        read_matrix(s, from.data + size_t(e) * from.matrix_bytes, from.row_bytes,
-                    {codes.get() + e * matrix_codes, scales + at, offsets ? offsets + at : nullptr});
-    }
+    const zemm_dim_t elements = std::max<zemm_dim_t>(1, s.experts) * s.k * s.n;
+    const std::unique_ptr<uint8_t[]> codes(new uint8_t[size_t(elements * s.form->bits() / 8)]);
+    (s.form->scales == zemm_f16 ? read_as<uint16_t> : read_as<float>)(s, from, codes.get(), scales_.get(),
+                                                                      offsets_.get());
     const owned_memory plain_codes = memory_of(primitives_->plain().get(), engine, codes.get());
     reorder(engine, stream, plain_codes.get(), packed_.get());
 }

@@ -2,7 +2,7 @@
 // Weights of a ggml tensor in zemm's layout.
 #pragma once
 
-#include "primitives.hpp"
+#include "ggml/primitives.hpp"
 
 namespace zemm_ggml {
 
@@ -22,7 +22,7 @@ public:
     const primitives &of() const { return *primitives_; }
     zemm_memory_t packed() const { return packed_.get(); }
     zemm_memory_t scales() const { return scales_.get(); }
-    zemm_memory_t offsets() const { return offsets_.get(); } // null without minimums
+    zemm_memory_t offsets() const { return offsets_.get(); } // null if the format has none
 
     // Writes the codes back into blocks that follow each other, beside their scales and minimums.
     void write_codes(zemm_stream_t, uint8_t *blocks) const;
