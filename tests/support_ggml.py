@@ -2,6 +2,7 @@
 """ggml's functions, called from Python: tensors in buffers, graphs, and products by its backends."""
 
 import ctypes
+import os
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -107,7 +108,8 @@ def api() -> Functions:
 
 
 def load_zemm() -> Handle:
-    """The registry of zemm's backend, or None."""
+    """The registry of zemm's backend, or None. It takes all its types, unless the variable is set."""
+    os.environ.setdefault("GGML_ZEMM_ALL_TYPES", "1")
     return api().backend_load(bytes(BACKEND))
 
 

@@ -27,10 +27,10 @@ def source() -> Path:
 
 
 def run(program: str, *arguments: str | Path, zemm: bool = True, timeout: int = 300) -> str:
-    """What one of llama.cpp's programs prints, into its log too, with zemm's backend or without."""
+    """What one of llama.cpp's programs prints and logs, with all types of zemm's backend, or without it."""
     env = {name: value for name, value in os.environ.items() if name != "GGML_BACKEND_PATH"}
     if zemm:
-        env["GGML_BACKEND_PATH"] = str(BACKEND)
+        env |= {"GGML_BACKEND_PATH": str(BACKEND), "GGML_ZEMM_ALL_TYPES": "1"}
     done = captured([BIN / program, *arguments], env=env, timeout=timeout)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout + done.stderr

@@ -9,7 +9,7 @@ from support_llama_cpp import source
 from support_process import captured
 
 PROGRAM = Path(__file__).parent / "ggml" / "abi.cpp"
-OURS = ROOT / "src" / "ggml"
+OURS = ROOT / "src"
 
 
 def compiled(folder: Path, ours: Path) -> tuple[int, str]:
@@ -27,7 +27,7 @@ def compiled(folder: Path, ours: Path) -> tuple[int, str]:
         f"-I{ours}",
         f"-I{ROOT / 'include'}",
     ]
-    files = [PROGRAM, OURS / "formats.cpp", "-o", folder / "abi"]
+    files = [PROGRAM, OURS / "ggml" / "formats.cpp", "-o", folder / "abi"]
     done = captured([*command, *headers, *files], timeout=240)
     return done.returncode, done.stderr
 
@@ -54,10 +54,11 @@ def test_declarations(tmp_path: Path) -> None:
     ],
 )
 def test_finds_what_differs(file: str, right: str, wrong: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "ggml").mkdir()
     for name in ("abi.hpp", "functions.def", "formats.hpp"):
-        text = (OURS / name).read_text()
+        text = (OURS / "ggml" / name).read_text()
         assert name != file or right in text
-        (tmp_path / name).write_text(text.replace(right, wrong) if name == file else text)
+        (tmp_path / "ggml" / name).write_text(text.replace(right, wrong) if name == file else text)
     status, messages = compiled(tmp_path, tmp_path)
     assert status != 0
     assert message in messages

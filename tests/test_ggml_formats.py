@@ -3,7 +3,7 @@
 
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from readme import ROOT
 from support_gguf import SMALL_FLOATS, expected, random_blocks
 from support_process import captured
-from zemm.gguf.formats import FORMATS, Format
+from zemm.gguf.formats import FORMATS, Format, Parts
 
 # Those that zemm has a 4-bit or 8-bit type for. Q1_0 has one bit.
 TYPES = [name for name, form in FORMATS.items() if form.decode and name != "Q1_0"]
@@ -24,13 +24,13 @@ Bytes = NDArray[np.uint8]
 class Read(NamedTuple):
     """What the program printed for blocks [B, bytes].
 
-    codes [B, elements], scales and minimums [B, groups]. written: the blocks with the codes of their
-    successors. restored: with their own ones again.
+    codes [B, elements]. scales, offsets [B, groups], f16 where blocks have such. written: the blocks with the
+    codes of their successors. restored: with their own ones again.
     """
 
     codes: NDArray[np.int16]
-    scales: NDArray[np.float32]
-    minimums: NDArray[np.float32] | None
+    scales: NDArray[Any]
+    offsets: NDArray[Any] | None
     written: Bytes | None
     restored: Bytes | None
 
@@ -39,7 +39,7 @@ class Read(NamedTuple):
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ggml") / "blocks"
     source, formats = ROOT / "tests" / "ggml" / "blocks.cpp", ROOT / "src" / "ggml" / "formats.cpp"
-    folders = [f"-I{ROOT / 'src' / 'ggml'}", f"-I{ROOT / 'include'}"]
+    folders = [f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}"]
     done = captured(["c++", "-std=c++20", "-O1", "-Wall", "-Wextra", *folders, source, formats, "-o", path])
     assert done.returncode == 0, done.stderr
     return path
@@ -55,14 +55,18 @@ def read(program: Path, name: str, blocks: Bytes) -> Read:
     done = subprocess.run(
         [program, str(form.number)], input=blocks.tobytes(), capture_output=True, timeout=60, check=True
     )
-    groups, has_minimums = form.elements // form.group, decoded(name, blocks).minimums is not None
-    sizes = [form.elements * width(form) // 8, 4 * groups, 4 * groups * has_minimums]
+    parts = decoded(name, blocks)
+    is_f16 = parts.scales.dtype == np.float16 and name not in SMALL_FLOATS
+    float_type = np.dtype(np.float16 if is_f16 else np.float32)
+    groups = form.elements // form.group * float_type.itemsize
+    has_offsets = parts.minimums is not None
+    sizes = [form.elements * width(form) // 8, groups, groups * has_offsets]
     sizes += [form.block.itemsize * (name not in NOT_WRITTEN)] * 2
     rows = np.frombuffer(done.stdout, np.uint8).reshape(len(blocks), sum(sizes))
-    codes, scales, minimums, *changed = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
-    floats = [np.ascontiguousarray(part).view(np.float32) for part in (scales, minimums)]
+    codes, scales, offsets, *changed = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
+    floats = [np.ascontiguousarray(part).view(float_type) for part in (scales, offsets)]
     written, restored = changed if name not in NOT_WRITTEN else (None, None)
-    return Read(unpacked(form, codes), floats[0], floats[1] if has_minimums else None, written, restored)
+    return Read(unpacked(form, codes), floats[0], floats[1] if has_offsets else None, written, restored)
 
 
 def unpacked(form: Format, codes: Bytes) -> NDArray[np.int16]:
@@ -73,7 +77,7 @@ def unpacked(form: Format, codes: Bytes) -> NDArray[np.int16]:
     return codes.view(np.int8 if signed else np.uint8).astype(np.int16)
 
 
-def decoded(name: str, blocks: Bytes):
+def decoded(name: str, blocks: Bytes) -> Parts:
     decode = FORMATS[name].decode
     assert decode
     return decode(blocks.view(FORMATS[name].block)[:, 0])
@@ -93,18 +97,19 @@ def test_has_all_types() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in TYPES if name not in SMALL_FLOATS])
-def test_codes_scales_and_minimums(name: str, program: Path) -> None:
+def test_codes_scales_and_offsets(name: str, program: Path) -> None:
     blocks = random(name, 1)
     got, want = read(program, name, blocks), decoded(name, blocks)
     np.testing.assert_array_equal(got.codes, want.codes)
     same_bits(got.scales, want.scales)
-    assert (got.minimums is None) == (want.minimums is None)
-    if got.minimums is not None and want.minimums is not None:
-        same_bits(got.minimums, want.minimums)
+    if got.offsets is not None and want.minimums is not None:
+        same_bits(got.offsets, -want.minimums)
 
 
-def same_bits(got: NDArray[np.float32], want: NDArray[np.generic]) -> None:
-    np.testing.assert_array_equal(got.view(np.uint32), want.astype(np.float32).view(np.uint32))
+def same_bits(got: NDArray[Any], want: NDArray[Any]) -> None:
+    assert got.dtype == want.dtype
+    bits = f"u{got.itemsize}"
+    np.testing.assert_array_equal(np.ascontiguousarray(got).view(bits), np.ascontiguousarray(want).view(bits))
 
 
 @pytest.mark.parametrize("name", SMALL_FLOATS)
@@ -128,12 +133,14 @@ def test_all_scales_of_small_floats(name: str, program: Path) -> None:
         np.testing.assert_array_equal(weights(FORMATS[name], got.codes, got.scales), expected(name, blocks))
 
 
-def test_all_f16_scales(program: Path) -> None:
-    blocks = np.zeros((1 << 16, 34), np.uint8)
+def test_all_f16_factors(program: Path) -> None:
+    """The f16 of a block as f32, through a type that multiplies it by integers: here by 0 - 32."""
+    blocks = np.zeros((1 << 16, 110), np.uint8)
     halves = np.arange(1 << 16, dtype=np.uint16)
-    blocks[:, :2] = halves[:, None].view(np.uint8)
-    got = read(program, "Q8_0", blocks).scales[:, 0]
-    want = halves.view(np.float16).astype(np.float32)
+    blocks[:, 108:] = halves[:, None].view(np.uint8)
+    with np.errstate(invalid="ignore"):
+        got = read(program, "Q3_K", blocks).scales[:, 0]
+        want = halves.view(np.float16).astype(np.float32) * np.float32(-32)
     numbers = ~np.isnan(want)
     same_bits(got[numbers], want[numbers])
     assert np.isnan(got[~numbers]).all()
@@ -149,5 +156,5 @@ def test_writes_codes(name: str, program: Path) -> None:
     want = decoded(name, blocks)
     changed = decoded(name, np.ascontiguousarray(got.written))
     np.testing.assert_array_equal(changed.codes, np.roll(want.codes, -1, axis=0))
-    same_bits(changed.scales.astype(np.float32), want.scales)
+    same_bits(changed.scales, want.scales)
     assert (got.written != blocks).any(axis=1).all()

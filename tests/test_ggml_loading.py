@@ -160,3 +160,37 @@ print(os.waitstatus_to_exitcode(status))
 """
     done = python(PRODUCT + code)
     assert done.stdout == "0\n", done.stdout + done.stderr
+
+
+WHO = """
+import numpy as np
+from support_ggml import USAGE_WEIGHTS, in_buffer, scheduled
+from support_gguf import usual_blocks
+from zemm.gguf.formats import FORMATS
+src = np.ones((64, 512), np.float32)
+for name, rows in (("Q4_0", 32), ("Q4_0", 31), ("Q4_0", 2), ("Q6_K", 64)):
+    blocks = usual_blocks(name, (96, 512), np.random.default_rng(1))
+    _, w = in_buffer("zemm", FORMATS[name].number, blocks, USAGE_WEIGHTS)
+    print(scheduled(w, src[:rows], 96)[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("variables", "who"),
+    [
+        ({}, "zemm CPU CPU CPU"),
+        ({"GGML_ZEMM_LEAST_ROWS": "2"}, "zemm zemm zemm CPU"),
+        ({"GGML_ZEMM_LEAST_ROWS": "33"}, "CPU CPU CPU CPU"),
+        ({"GGML_ZEMM_ALL_TYPES": "1"}, "zemm CPU CPU zemm"),
+    ],
+)
+def test_who_multiplies(variables: dict[str, str], who: str) -> None:
+    done = python(WHO, **{"GGML_ZEMM_ALL_TYPES": "0", **variables})
+    assert done.stdout.split() == who.split(), done.stderr
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many", "3x"])
+def test_number_of_rows_that_is_none(text: str) -> None:
+    done = loaded(BACKEND, GGML_ZEMM_LEAST_ROWS=text)
+    assert done.stdout.split() == ["CPU"]
+    assert f"{NOT_USED}GGML_ZEMM_LEAST_ROWS is '{text}', not a positive number\n" in done.stderr

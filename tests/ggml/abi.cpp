@@ -14,8 +14,8 @@
 #define GGML_COMMON_DECL_CPP
 #include "ggml-common.h"
 
-#include "abi.hpp"
-#include "formats.hpp"
+#include "ggml/abi.hpp"
+#include "ggml/formats.hpp"
 
 namespace {
 
@@ -221,7 +221,7 @@ CONSTANT(ggml::type_i32, GGML_TYPE_I32)
 // The functions that the backend finds by name.
 #define FUNCTION(name, result, arguments)                                                                    \
     static_assert(called_alike<result(*) arguments, decltype(&ggml_##name)>(), "ggml_" #name "()");
-#include "functions.def"
+#include "ggml/functions.def"
 #undef FUNCTION
 
 struct block {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What src/ggml/formats.cpp reads from blocks of standard input and writes back. The argument is ggml's
-// number of the type. For each block it prints codes, scales, minimums (of types that have some), then the
+// number of the type. For each block it prints codes, scales, offsets (of types that have some), then the
 // block into which the codes of its successor were written (the last one's is the first), and that block with
 // its own codes again.
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "formats.hpp"
+#include "ggml/formats.hpp"
 
 using namespace zemm_ggml;
 
@@ -22,8 +22,15 @@ std::vector<uint8_t> read_all() {
     return all;
 }
 
-template <typename T> void print(const T *values, int count) {
-    std::fwrite(values, sizeof(T), size_t(count), stdout);
+void print(const uint8_t *values, int count) {
+    std::fwrite(values, 1, size_t(count), stdout);
+}
+
+void print(const format &f, const group_values &values) {
+    if (f.scales == zemm_f16)
+        std::fwrite(values.f16, sizeof values.f16[0], size_t(f.groups()), stdout);
+    else
+        std::fwrite(values.f32, sizeof values.f32[0], size_t(f.groups()), stdout);
 }
 
 void print_block(const format &f, const uint8_t *block, const uint8_t *next) {
@@ -32,9 +39,9 @@ void print_block(const format &f, const uint8_t *block, const uint8_t *next) {
     f.read(block, p);
     read_codes(f, block, codes);
     print(codes, f.elements * f.bits() / 8);
-    print(p.scales, f.groups());
-    if (f.has_minimums)
-        print(p.minimums, f.groups());
+    print(f, p.scales);
+    if (f.has_offsets)
+        print(f, p.offsets);
     if (!can_write_codes(f))
         return;
     std::memcpy(written, block, size_t(f.bytes));
