@@ -130,13 +130,15 @@ std::vector<uint8_t> bytes_of_repacked(store &s, const ggml::tensor *tensor) {
     });
 }
 
-// Changes bytes of a repacked tensor. The functions of a buffer cannot fail: what cannot be done is logged.
-template <typename F> void change_repacked(ggml::buffer *buffer, ggml::tensor *tensor, F &&change) {
+// Changes bytes of a repacked tensor, or of a view of one. The functions of a buffer cannot fail: what cannot
+// be done is logged.
+template <typename F> void change_repacked(ggml::buffer *buffer, ggml::tensor *changed, F &&change) {
     store &s = store_of(buffer);
+    ggml::tensor *const tensor = changed->view_src ? changed->view_src : changed;
     const shape of = likely_shape(tensor);
     try {
         std::vector<uint8_t> all = bytes_of_repacked(s, tensor);
-        change(all.data());
+        change(all.data() + changed->view_offs);
         const auto packed = on_stream([&](zemm_stream_t stream) { return pack(stream, of, all.data()); });
         const std::lock_guard hold(s.lock);
         s.packed[{data_of(tensor), of}] = packed;
@@ -157,7 +159,9 @@ void write_repacked(ggml::buffer *buffer, ggml::tensor *tensor, const void *data
 
 void read_repacked(ggml::buffer *buffer, const ggml::tensor *tensor, void *data, size_t offset, size_t size) {
     try {
-        std::memcpy(data, bytes_of_repacked(store_of(buffer), tensor).data() + offset, size);
+        const ggml::tensor *const whole = tensor->view_src ? tensor->view_src : tensor;
+        std::memcpy(data, bytes_of_repacked(store_of(buffer), whole).data() + tensor->view_offs + offset,
+                    size);
     } catch (const std::exception &e) {
         log(ggml::log_error, std::string(tensor->name) + " cannot be read: " + e.what());
     }
@@ -209,8 +213,8 @@ void memset_tensor(ggml::buffer *buffer, ggml::tensor *tensor, uint8_t value, si
 
 void set_tensor(ggml::buffer *buffer, ggml::tensor *tensor, const void *data, size_t offset, size_t size) {
     drop(store_of(buffer), bytes_at(tensor, offset), size);
-    if (buffer->usage == ggml::usage_weights && offset == 0 && size == api.nbytes(tensor) &&
-        set_weights(buffer, tensor, static_cast<bytes>(data)))
+    if (buffer->usage == ggml::usage_weights && !tensor->view_src && offset == 0 &&
+        size == api.nbytes(tensor) && set_weights(buffer, tensor, static_cast<bytes>(data)))
         return;
     std::memcpy(bytes_at(tensor, offset), data, size);
 }
