@@ -216,3 +216,39 @@ def test_ggml_multiplies_what_was_changed(type_name: str) -> None:
         assert error(got, product("CPU", same, src, N)) < TOLERANCE
         reference.free()
     tensors.free()
+
+
+@pytest.mark.parametrize("usage", USAGES.values(), ids=USAGES)
+def test_views_of_tensors(usage: int) -> None:
+    """They read and write the bytes of the tensor, also of a repacked one."""
+    rng = np.random.default_rng(7)
+    blocks, other = (usual_blocks("Q4_0", (N, K), rng) for _ in range(2))
+    tensors, w = in_buffer("zemm", FORMATS["Q4_0"].number, blocks, usage)
+    row = blocks[0].nbytes
+    view = api().view_2d(tensors.context, w, K, 8, row, 16 * row)
+    np.testing.assert_array_equal(get_bytes(view), blocks[16:24].reshape(-1))
+    now = blocks.copy()
+    now[16:24] = other[16:24]
+    set_bytes(view, other[16:24])
+    np.testing.assert_array_equal(get_bytes(w), now.reshape(-1))
+    now[17] = 0
+    api().backend_tensor_memset(view, 0, row, row)
+    np.testing.assert_array_equal(get_bytes(view), now[16:24].reshape(-1))
+    check_products("Q4_0", w, (N, K), now)
+    tensors.free()
+
+
+def test_view_that_is_set_first() -> None:
+    """What is set through a view is not repacked: the tensor has its bytes, too."""
+    blocks = usual_blocks("Q4_0", (N, K), np.random.default_rng(8))
+    tensors = Tensors()
+    w = tensors.new(FORMATS["Q4_0"].number, K, N)
+    view = api().view_2d(tensors.context, w, K, N, blocks[0].nbytes, 0)
+    tensors.allocate("zemm", USAGE_WEIGHTS)
+    set_bytes(view, blocks)
+    np.testing.assert_array_equal(get_bytes(w), blocks.reshape(-1))
+    check_products("Q4_0", w, (N, K), blocks)
+    check_products("Q4_0", view, (N, K), blocks)
+    set_bytes(w, blocks)
+    np.testing.assert_array_equal(get_bytes(view), blocks.reshape(-1))
+    tensors.free()
