@@ -95,15 +95,17 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("pytest", 4),
         ("pip", 4),
         ("pytest", 5),
-        ("python", 1),
+        ("python", 2),  # the first one is optional
+        ("python", 3),
         *(("meson", nth) for nth in range(3, 10)),
         ("pip", 6),
         ("pip", 10),  # the seventh to the ninth are optional
         ("pip", 11),
         ("pytest", 6),
-        ("python", 2),
+        ("pytest", 7),
+        ("python", 4),
         ("apt-get", 4),
-        ("python", 3),
+        ("python", 5),
     ],
 )
 def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
@@ -121,6 +123,13 @@ def test_succeeds_without_torch(tmp_path: Path) -> None:
     assert not calls[torch + 1].startswith("pytest")
 
 
+def test_succeeds_without_llama_cpp(tmp_path: Path) -> None:
+    code, calls = run_with_stubs(tmp_path, "python", 1)
+    assert code == 0
+    (fetch,) = (at for at, call in enumerate(calls) if call.startswith("python tests/ggml/fetch.py"))
+    assert not calls[fetch + 1].startswith(("pytest", "python tests/ggml"))
+
+
 def test_what_is_tested_has_tests() -> None:
     """Tests are built with -Dtests=true only; without tests `meson test` succeeds."""
     for name in (".ci/run", "CONTRIBUTING.md", "README.md"):
@@ -129,8 +138,8 @@ def test_what_is_tested_has_tests() -> None:
             assert "-Dtests=true" in command or "-Dnewest_level_zero" in command, f"{name}: {command}"
 
 
-def test_all_tests_of_torch_run() -> None:
+def test_all_tests_of_optional_packages_run() -> None:
     """They are skipped where the package is missing, so the step that installs it names them."""
-    for pattern in ("test_torch*.py", "test_transformers*.py"):
+    for pattern in ("test_torch*.py", "test_transformers*.py", "test_ggml*.py"):
         assert list((ROOT / "tests").glob(pattern))
-        assert f" tests/{pattern} " in SCRIPT.read_text()
+        assert f"tests/{pattern}" in SCRIPT.read_text().split()

@@ -74,7 +74,12 @@ def test_system_libraries() -> None:
     """Nothing newer than the manylinux_2_34 of docs/install.md is needed."""
     limits = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (7, 0, 0)}
     folder = Path(zemm.get_lib())
-    for library in (*folder.glob("*.so*"), *folder.glob("dnnl/*.so.3"), folder / "zemm_time"):
+    for library in (
+        *folder.glob("*.so*"),
+        *folder.glob("dnnl/*.so.3"),
+        *folder.glob("ggml/*.so"),
+        folder / "zemm_time",
+    ):
         symbols = run("readelf", "-W", "--dyn-syms", library, env=dict(os.environ), cwd=ROOT)
         for name, version in re.findall(r"@(GLIBC|GLIBCXX|CXXABI|GCC)_([\d.]+)", symbols):
             assert tuple(map(int, version.split("."))) <= limits[name], f"{library.name}: {name}_{version}"
@@ -100,7 +105,7 @@ def test_no_thread_has_destructors() -> None:
     """Those of the main thread would run before the static destructors of the program, which may still
     call the libraries."""
     folder = Path(zemm.get_lib())
-    for library in (*folder.glob("*.so*"), *folder.glob("dnnl/*.so.3")):
+    for library in (*folder.glob("*.so*"), *folder.glob("dnnl/*.so.3"), *folder.glob("ggml/*.so")):
         symbols = run("nm", "-D", "--undefined-only", library, env=dict(os.environ), cwd=ROOT)
         assert "__cxa_thread_atexit" not in symbols, library.name
 

@@ -236,12 +236,18 @@ bool cpy_tensor(ggml::buffer *buffer, const ggml::tensor *src, ggml::tensor *dst
 
 void clear(ggml::buffer *buffer, uint8_t value) {
     store &s = store_of(buffer);
-    for (auto [first, kept] : std::map(s.repacked))
+    uint8_t *at = static_cast<uint8_t *>(get_base(buffer));
+    const auto fill_until = [&](bytes end) {
+        std::memset(at, value, size_t(end - at));
+        drop(s, at, size_t(end - at));
+    };
+    const bytes end = at + buffer->size;
+    for (auto [first, kept] : std::map(s.repacked)) {
+        fill_until(first);
         memset_repacked(kept.tensor.buffer, &kept.tensor, value, 0, api.nbytes(&kept.tensor));
-    if (!s.repacked.empty())
-        return; // the other tensors of a buffer of weights are packed, or set again
-    std::memset(get_base(buffer), value, buffer->size);
-    drop(s, static_cast<bytes>(get_base(buffer)), buffer->size);
+        at += first - at + ptrdiff_t(api.nbytes(&kept.tensor));
+    }
+    fill_until(end);
 }
 
 const char *get_name(ggml::buffer_type *) {

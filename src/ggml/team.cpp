@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <exception>
 #include <thread>
+#include <unistd.h>
 
 #include "ggml/functions.hpp"
 
@@ -43,11 +44,14 @@ void body(void *data) {
     r.is_done.notify_all();
 }
 
+// A child of fork() has none of the threads of its parent's team, for which OpenMP would wait.
+const pid_t loading_process = getpid();
+
 } // namespace
 
 void run_alone(int threads, const std::function<void()> &work) {
     static const parallel_function parallel = find_parallel();
-    if (!parallel || threads < 2) {
+    if (!parallel || threads < 2 || getpid() != loading_process) {
         work();
         return;
     }

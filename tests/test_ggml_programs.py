@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""llama.cpp's own programs with zemm's backend for ggml: its test of backends, and llama-bench."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gguf import GGMLQuantizationType, GGUFWriter
+from support_gguf import usual_blocks
+from support_llama_cpp import run
+from test_ggml_formats import TYPES
+from zemm.models import random_gguf
+from zemm.models.shapes import SHAPES
+
+# What is tested of each operation, and how many cases at least. All cases of MUL_MAT_ID take minutes.
+PARTS = {
+    "MUL_MAT": ("", 400),
+    "MUL_MAT_ID": ("type_a=(q4_0|q4_K|q8_0|mxfp4),type_b=f32,n_mats=4,n_used=2", 50),
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("operation", PARTS)
+def test_of_backends(operation: str) -> None:
+    """test-backend-ops compares each case that the backend supports with ggml's CPU backend."""
+    pattern, least = PARTS[operation]
+    only = ["-p", pattern] if pattern else []
+    log = run("test-backend-ops", "test", "-b", "zemm", "-o", operation, *only, timeout=580)
+    log = re.sub(r"\x1b\[[\d;]*m", "", log)
+    cases = re.findall(rf"(?m)^  {operation}\((.*)\): (.*)$", log)
+    results = [result for _, result in cases]
+    passed = results.count("OK")
+    assert [case for case, result in cases if result != "OK" and "not supported [zemm" not in result] == []
+    assert passed >= least
+    assert re.search(rf"^  {passed}/{passed} tests passed$", log, re.MULTILINE)
+    assert "Backend zemm: OK" in log
+
+
+def number(type_name: str) -> GGMLQuantizationType:
+    if type_name not in GGMLQuantizationType.__members__:
+        pytest.skip(f"the package gguf has no {type_name}")
+    return GGMLQuantizationType[type_name]
+
+
+def model(type_name: str, folder: Path) -> Path:
+    """A random model of two layers whose weights have the type."""
+    shape, rng, path = SHAPES["llama-tiny"], np.random.default_rng(1), folder / f"{type_name}.gguf"
+    writer = GGUFWriter(path, "llama")
+    random_gguf._describe(writer, shape)
+    for name, kind, dims in random_gguf._tensors(shape):
+        if kind == random_gguf._Q4_0:
+            blocks = usual_blocks(type_name, dims, rng)
+            writer.add_tensor(name, blocks, raw_dtype=number(type_name))
+        else:
+            writer.add_tensor(name, random_gguf._values(kind, dims, rng).reshape(dims))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+@pytest.mark.quick(cases=lambda type_name: type_name in ("Q4_0", "Q4_K"))
+@pytest.mark.parametrize("type_name", TYPES)
+def test_bench(type_name: str, tmp_path: Path) -> None:
+    """llama-bench loads the model into zemm's buffers, multiplies 64 rows, then one at a time."""
+    file = model(type_name, tmp_path)
+    log = run("llama-bench", "-m", file, "-p", "64", "-n", "4", "-r", "1", "-t", "2", "-v")
+    assert "loaded zemm backend from" in log
+    buffers = re.findall(r"zemm model buffer size = +([\d.]+) MiB", log)
+    assert max(map(float, buffers)) > 0
+    rates = re.findall(r"\| +(pp64|tg4) \| +([\d.]+) ", log)
+    assert [name for name, _ in rates] == ["pp64", "tg4"]
+    assert "zemm model buffer" not in run("llama-bench", "-m", file, "-p", "64", "-n", "0", "-v", zemm=False)
