@@ -16,7 +16,8 @@ namespace zemm_ggml {
 
 namespace {
 
-constexpr size_t alignment = 64; // bytes: a line of the cache
+constexpr size_t alignment = 64;           // bytes: a line of the cache
+constexpr size_t most_scratch = 64u << 20; // bytes that are kept
 
 using bytes = const uint8_t *;
 
@@ -28,8 +29,8 @@ struct repacked_tensor {
 
 // What a buffer owns.
 struct store {
-    ggml::buffer *memory; // of ggml's CPU device
-    std::mutex lock;
+    ggml::buffer *memory;                                                     // of ggml's CPU device
+    std::mutex lock;                                                          // taken before the packer's
     std::map<std::pair<bytes, shape>, std::shared_ptr<const weights>> packed; // by first byte
     std::map<bytes, repacked_tensor> repacked;
     std::map<ggml::buffer_type *, ggml::buffer *> of_repacked; // what such tensors have as their buffer
@@ -66,18 +67,26 @@ void drop(store &s, bytes first, size_t size) {
     });
 }
 
-std::shared_ptr<const weights> pack(zemm_stream_t stream, const shape &of, bytes data) {
-    return std::make_shared<weights>(the_engine, stream, of,
-                                     blocks{data, row_bytes(of), row_bytes(of) * size_t(of.n)});
+// What packs and restores tensors, one at a time.
+struct packer {
+    std::mutex lock;
+    owned_stream stream = created<owned_stream>(
+        [](zemm_stream_t *made) { return zemm_stream_create(made, the_engine, zemm_stream_default_flags); });
+    std::vector<uint8_t> scratch;
+};
+
+packer &the_packer() {
+    static packer &made = *new packer;
+    return made;
 }
 
-// The stream of functions that have no thread's.
-template <typename F> auto on_stream(F &&work) {
-    static std::mutex &lock = *new std::mutex;
-    const std::lock_guard hold(lock);
-    static const owned_stream &stream = *new owned_stream(created<owned_stream>(
-        [](zemm_stream_t *made) { return zemm_stream_create(made, the_engine, zemm_stream_default_flags); }));
-    return work(stream.get());
+std::shared_ptr<const weights> pack(const shape &of, bytes data) {
+    packer &p = the_packer();
+    const std::lock_guard hold(p.lock);
+    if (p.scratch.size() > most_scratch)
+        p.scratch = {};
+    return std::make_shared<weights>(the_engine, p.stream.get(), of,
+                                     blocks{data, row_bytes(of), row_bytes(of) * size_t(of.n)}, p.scratch);
 }
 
 // As llama.cpp names the matrices of experts; it multiplies by all other weights with MUL_MAT.
@@ -105,7 +114,7 @@ bool set_weights(ggml::buffer *buffer, ggml::tensor *tensor, bytes data) {
         return false;
     store &s = store_of(buffer);
     try {
-        const auto packed = on_stream([&](zemm_stream_t stream) { return pack(stream, of, data); });
+        const auto packed = pack(of, data);
         const std::lock_guard hold(s.lock);
         s.packed[{data_of(tensor), of}] = packed;
         ggml::buffer *const repacker = find_repacker(*tensor, *of.form, of.experts != 0);
@@ -123,11 +132,10 @@ bool set_weights(ggml::buffer *buffer, ggml::tensor *tensor, bytes data) {
 // The bytes of a repacked tensor, as they were set.
 std::vector<uint8_t> bytes_of_repacked(store &s, const ggml::tensor *tensor) {
     const shape of = likely_shape(tensor);
-    return on_stream([&](zemm_stream_t stream) {
-        const std::lock_guard hold(s.lock);
-        return restore(*s.packed.at({data_of(tensor), of}), stream, s.repacked.at(data_of(tensor)).rest,
-                       all_bytes(of));
-    });
+    const std::lock_guard hold(s.lock);
+    const auto &packed = s.packed.at({data_of(tensor), of});
+    const std::lock_guard one(the_packer().lock);
+    return restore(*packed, the_packer().stream.get(), s.repacked.at(data_of(tensor)).rest, all_bytes(of));
 }
 
 // Changes bytes of a repacked tensor, or of a view of one. The functions of a buffer cannot fail: what cannot
@@ -139,7 +147,7 @@ template <typename F> void change_repacked(ggml::buffer *buffer, ggml::tensor *c
     try {
         std::vector<uint8_t> all = bytes_of_repacked(s, tensor);
         change(all.data() + changed->view_offs);
-        const auto packed = on_stream([&](zemm_stream_t stream) { return pack(stream, of, all.data()); });
+        const auto packed = pack(of, all.data());
         const std::lock_guard hold(s.lock);
         s.packed[{data_of(tensor), of}] = packed;
         set_repacked(s, tensor, find_repacker(*tensor, *of.form, of.experts != 0), of, all.data());
@@ -291,8 +299,7 @@ bool is_in_buffer(const ggml::tensor *tensor, bool is_experts) {
     return !tensor->view_src && is_experts == (likely_shape(tensor).experts != 0);
 }
 
-std::shared_ptr<const weights> packed_weights(zemm_stream_t stream, const ggml::tensor *tensor,
-                                              const shape &of, bytes data) {
+std::shared_ptr<const weights> packed_weights(const ggml::tensor *tensor, const shape &of, bytes data) {
     const ggml::buffer *const buffer = buffer_of(tensor);
     store &s = store_of(buffer);
     const std::lock_guard hold(s.lock);
@@ -300,7 +307,7 @@ std::shared_ptr<const weights> packed_weights(zemm_stream_t stream, const ggml::
     if (!found && is_repacked(buffer))
         throw std::runtime_error(std::string(tensor->name) + " is repacked for another operation");
     if (!found)
-        found = pack(stream, of, data);
+        found = pack(of, data);
     return found;
 }
 

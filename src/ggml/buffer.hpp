@@ -19,7 +19,6 @@ void init_buffer_type(ggml::buffer_type &, ggml::device *, zemm_engine_t engine)
 bool is_in_buffer(const ggml::tensor *, bool is_experts);
 
 // The packed copy of a matrix of the tensor, or of all as experts. Throws std::runtime_error.
-std::shared_ptr<const weights> packed_weights(zemm_stream_t, const ggml::tensor *, const shape &,
-                                              const uint8_t *data);
+std::shared_ptr<const weights> packed_weights(const ggml::tensor *, const shape &, const uint8_t *data);
 
 } // namespace zemm_ggml

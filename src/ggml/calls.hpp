@@ -29,8 +29,6 @@ public:
     // Memory for rows that the caller sorts by experts: valid until the next call of this function.
     float *rows_of_experts(zemm_dim_t elements);
 
-    zemm_stream_t stream() const { return stream_.get(); }
-
 private:
     struct quantized; // the parts of the scratch
     quantized parts(const weights &, zemm_dim_t rows);

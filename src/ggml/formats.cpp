@@ -115,19 +115,19 @@ constexpr format formats[] = {
     {3, 20, 32, zemm_u4, 32, {4, 16, 4}, none, 0, nullptr, zemm_f16, f16_and_offset, true, true},      // Q4_1
     {6, 22, 32, zemm_s8, 32, {4, 16, 6}, {1, 1, 2}, 16, nullptr, zemm_f16, one_f16<0>, false, true},   // Q5_0
     {7, 24, 32, zemm_u8, 32, {4, 16, 8}, {1, 1, 4}, 0, nullptr, zemm_f16, f16_and_offset, true, true}, // Q5_1
-    {8, 34, 32, zemm_s8, 32, {8, 1, 2}, none, 0, nullptr, zemm_f16, one_f16<0>, false, true},          // Q8_0
+    {8, 34, 32, zemm_s8, 32, {8, 32, 2}, none, 0, nullptr, zemm_f16, one_f16<0>, false, true},         // Q8_0
     {10, 84, 256, zemm_u4, 16, {2, 32, 16}, none, 0, nullptr, zemm_f32, q2_k, true, true},             // Q2_K
-    {11, 110, 256, zemm_s4, 16, {2, 32, 32}, {1, 32, 0}, 4, nullptr, zemm_f32, q3_k, false, true},     // Q3_K
+    {11, 110, 256, zemm_s4, 16, {2, 32, 32}, {1, 32, 0}, 4, nullptr, zemm_f32, q3_k, false, false},    // Q3_K
     {12, 144, 256, zemm_u4, 32, {4, 32, 16}, none, 0, nullptr, zemm_f32, q4_k, true, true},            // Q4_K
-    {13, 176, 256, zemm_u8, 32, {4, 32, 48}, {1, 32, 16}, 0, nullptr, zemm_f32, q4_k, true, false},     // Q5_K
-    {14, 210, 256, zemm_s8, 16, {4, 64, 0}, {2, 32, 128}, 32, nullptr, zemm_f32, q6_k, false, false},   // Q6_K
-    {20, 18, 32, zemm_s8, 32, {4, 16, 2}, none, 0, iq4_values, zemm_f16, one_f16<0>, false, true},     // IQ4_NL
-    {23, 136, 256, zemm_s8, 32, {4, 16, 8}, none, 0, iq4_values, zemm_f32, iq4_xs, false, true},       // IQ4_XS
-    {tq1_0, 54, 256, zemm_s4, 256, none, none, 1, nullptr, zemm_f16, one_f16<52>, false, true},        // TQ1_0
-    {35, 66, 256, zemm_s4, 256, {2, 32, 0}, none, 1, nullptr, zemm_f16, one_f16<64>, false, true},     // TQ2_0
-    {39, 17, 32, zemm_s8, 32, {4, 16, 1}, none, 0, doubled_e2m1, zemm_f32, mxfp4, false, true},        // MXFP4
-    {40, 36, 64, zemm_s8, 16, {4, 8, 4}, none, 0, doubled_e2m1, zemm_f32, nvfp4, false, true},         // NVFP4
-    {42, 18, 64, zemm_s4, 64, {2, 1, 2}, none, 1, nullptr, zemm_f16, one_f16<0>, false, true},         // Q2_0
+    {13, 176, 256, zemm_u8, 32, {4, 32, 48}, {1, 32, 16}, 0, nullptr, zemm_f32, q4_k, true, false},    // Q5_K
+    {14, 210, 256, zemm_s8, 16, {4, 64, 0}, {2, 32, 128}, 32, nullptr, zemm_f32, q6_k, false, false},  // Q6_K
+    {20, 18, 32, zemm_s8, 32, {4, 16, 2}, none, 0, iq4_values, zemm_f16, one_f16<0>, false, true}, // IQ4_NL
+    {23, 136, 256, zemm_s8, 32, {4, 16, 8}, none, 0, iq4_values, zemm_f32, iq4_xs, false, false},  // IQ4_XS
+    {tq1_0, 54, 256, zemm_s4, 256, none, none, 1, nullptr, zemm_f16, one_f16<52>, false, true},    // TQ1_0
+    {35, 66, 256, zemm_s4, 256, {2, 32, 0}, none, 1, nullptr, zemm_f16, one_f16<64>, false, true}, // TQ2_0
+    {39, 17, 32, zemm_s8, 32, {4, 16, 1}, none, 0, doubled_e2m1, zemm_f32, mxfp4, false, true},    // MXFP4
+    {40, 36, 64, zemm_s8, 16, {4, 8, 4}, none, 0, doubled_e2m1, zemm_f32, nvfp4, false, true},     // NVFP4
+    {42, 18, 64, zemm_s4, 64, {2, 1, 2}, none, 1, nullptr, zemm_f16, one_f16<0>, false, true},     // Q2_0
 };
 
 void unpack(const fields &f, int elements, const uint8_t *block, uint8_t *to) {

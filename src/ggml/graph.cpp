@@ -64,7 +64,7 @@ void multiply_matrices(calls &c, const ggml::tensor *node, const ggml::tensor *p
     const shape of{find_format(w->type), 0, w->ne[0], w->ne[1]};
     if (w->ne[2] == 1 && w->ne[3] == 1 && is_one_matrix(src) && is_one_matrix(node)) {
         const int64_t count = src->ne[1] * src->ne[2] * src->ne[3];
-        const auto packed = packed_weights(c.stream(), w, of, bytes_of(w, 0, 0));
+        const auto packed = packed_weights(w, of, bytes_of(w, 0, 0));
         c.multiply(*packed, rows_at(src, count, 0, 0), rows_at(node, count, 0, 0),
                    previous && previous->op == node->op && previous->src[1] == src);
         return;
@@ -72,7 +72,7 @@ void multiply_matrices(calls &c, const ggml::tensor *node, const ggml::tensor *p
     for (int64_t i3 = 0; i3 < src->ne[3]; ++i3)
         for (int64_t i2 = 0; i2 < src->ne[2]; ++i2) {
             const uint8_t *const data = bytes_of(w, i2 * w->ne[2] / src->ne[2], i3 * w->ne[3] / src->ne[3]);
-            const auto packed = packed_weights(c.stream(), w, of, data);
+            const auto packed = packed_weights(w, of, data);
             c.multiply(*packed, rows_at(src, src->ne[1], i2, i3), rows_at(node, src->ne[1], i2, i3), false);
         }
 }
@@ -119,7 +119,7 @@ void multiply_experts(calls &c, const ggml::tensor *node) {
         std::memcpy(from + row * of.k, floats_of(src, slot % src->ne[1], token, 0),
                     size_t(of.k) * sizeof(float));
     }
-    const auto packed = packed_weights(c.stream(), w, of, bytes_of(w, 0, 0));
+    const auto packed = packed_weights(w, of, bytes_of(w, 0, 0));
     c.multiply_groups(*packed, {from, count, of.k}, {to, count, of.n}, r.ends.data());
     c.wait();
     for (int64_t row = 0; row < count; ++row) {

@@ -2,12 +2,16 @@
 #include "ggml/weights.hpp"
 
 #include <algorithm>
+#include <system_error>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
 namespace zemm_ggml {
 
 namespace {
+
+constexpr zemm_dim_t most_threads = 16; // that read blocks
 
 owned_memory memory_of(const_zemm_memory_desc_t md, zemm_engine_t engine, void *handle) {
     return created<owned_memory>(
@@ -65,14 +69,34 @@ void read_row(const shape &s, const uint8_t *block, zemm_dim_t row, const plain<
     }
 }
 
-// All matrices, one after the other.
-template <typename T> void read(const shape &s, const blocks &from, plain<T> to) {
-    const zemm_dim_t codes = s.k * s.n * s.form->bits() / 8, values = s.k / s.form->group * s.n;
-    for (zemm_dim_t e = 0; e < std::max<zemm_dim_t>(1, s.experts); ++e) {
-        for (zemm_dim_t row = 0; row < s.n; ++row)
-            read_row(s, from.data + size_t(e) * from.matrix_bytes + size_t(row) * from.row_bytes, row, to);
-        to = {to.codes + codes, to.scales + values, to.offsets ? to.offsets + values : nullptr};
+// Calls work(first, end) for parts of `count` items, on as many threads as there are CPUs, or as can be
+// started.
+template <typename F> void in_parallel(zemm_dim_t count, const F &work) {
+    const zemm_dim_t parts = std::clamp<zemm_dim_t>(std::thread::hardware_concurrency(), 1, most_threads);
+    std::vector<std::jthread> others;
+    zemm_dim_t first = 0;
+    try {
+        for (zemm_dim_t part = 1; part < parts; ++part) {
+            const zemm_dim_t end = count * part / parts;
+            others.emplace_back([&work, first, end] { work(first, end); });
+            first = end;
+        }
+    } catch (const std::system_error &) {
     }
+    work(first, count);
+}
+
+// The rows of all matrices.
+template <typename T> void read(const shape &s, const blocks &from, const plain<T> &to) {
+    const zemm_dim_t codes = s.k * s.n * s.form->bits() / 8, values = s.k / s.form->group * s.n;
+    in_parallel(std::max<zemm_dim_t>(1, s.experts) * s.n, [&](zemm_dim_t first, zemm_dim_t end) {
+        for (zemm_dim_t i = first; i < end; ++i) {
+            const zemm_dim_t e = i / s.n, row = i % s.n;
+            read_row<T>(s, from.data + size_t(e) * from.matrix_bytes + size_t(row) * from.row_bytes, row,
+                        {to.codes + e * codes, to.scales + e * values,
+                         to.offsets ? to.offsets + e * values : nullptr});
+        }
+    });
 }
 
 template <typename T>
@@ -83,17 +107,20 @@ void read_as(const shape &s, const blocks &from, uint8_t *codes, zemm_memory_t s
 
 } // namespace
 
-weights::weights(zemm_engine_t engine, zemm_stream_t stream, const shape &s, const blocks &from)
+weights::weights(zemm_engine_t engine, zemm_stream_t stream, const shape &s, const blocks &from,
+                 std::vector<uint8_t> &codes)
     : shape_(s), primitives_(shared_primitives(engine, s)),
       packed_(memory_of(primitives_->packed(), engine, ZEMM_MEMORY_ALLOCATE)),
       scales_(memory_of(primitives_->parameters().get(), engine, ZEMM_MEMORY_ALLOCATE)) {
     if (s.form->has_offsets)
         offsets_ = memory_of(primitives_->parameters().get(), engine, ZEMM_MEMORY_ALLOCATE);
     const zemm_dim_t elements = std::max<zemm_dim_t>(1, s.experts) * s.k * s.n;
-    const std::unique_ptr<uint8_t[]> codes(new uint8_t[size_t(elements * s.form->bits() / 8)]);
-    (s.form->scales == zemm_f16 ? read_as<uint16_t> : read_as<float>)(s, from, codes.get(), scales_.get(),
+    const size_t bytes = size_t(elements * s.form->bits() / 8);
+    if (codes.size() < bytes)
+        codes.resize(bytes);
+    (s.form->scales == zemm_f16 ? read_as<uint16_t> : read_as<float>)(s, from, codes.data(), scales_.get(),
                                                                       offsets_.get());
-    const owned_memory plain_codes = memory_of(primitives_->plain().get(), engine, codes.get());
+    const owned_memory plain_codes = memory_of(primitives_->plain().get(), engine, codes.data());
     reorder(engine, stream, plain_codes.get(), packed_.get());
 }
 

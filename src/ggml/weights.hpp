@@ -2,6 +2,8 @@
 // Weights of a ggml tensor in zemm's layout.
 #pragma once
 
+#include <vector>
+
 #include "ggml/primitives.hpp"
 
 namespace zemm_ggml {
@@ -15,8 +17,9 @@ struct blocks {
 // Immutable. Any number of threads may use them at once.
 class weights {
 public:
-    // Reads the blocks and packs them on the stream; they are not needed any more afterwards.
-    weights(zemm_engine_t, zemm_stream_t, const shape &, const blocks &);
+    // Reads the blocks and packs them on the stream; they are not needed any more afterwards. scratch: memory
+    // that the next weights can use again.
+    weights(zemm_engine_t, zemm_stream_t, const shape &, const blocks &, std::vector<uint8_t> &scratch);
 
     const shape &dims() const { return shape_; }
     const primitives &of() const { return *primitives_; }
