@@ -47,11 +47,23 @@ bool repacks(ggml::buffer *buffer, const ggml::tensor &tensor, bool is_experts) 
     return api.backend_dev_supports_op(api.backend_dev_by_type(ggml::device_cpu), &node);
 }
 
-bool is_code(const format &f, int at) {
-    const auto is_in = [&](const fields &part) {
-        return at >= part.at && at < part.at + f.elements * part.bits / 8;
-    };
-    return is_in(f.low) || is_in(f.high);
+// The parts of a block between its codes.
+struct part {
+    size_t at, bytes;
+};
+
+std::vector<part> parts_beside_codes(const format &f) {
+    const auto end = [&](const fields &codes) { return codes.at + f.elements * codes.bits / 8; };
+    const bool is_low_first = !f.high.bits || f.low.at < f.high.at;
+    const fields &first = is_low_first ? f.low : f.high, &second = is_low_first ? f.high : f.low;
+    std::vector<part> parts{{0, size_t(first.at)}};
+    int begin = end(first);
+    if (second.bits) {
+        parts.push_back({size_t(begin), size_t(second.at - begin)});
+        begin = end(second);
+    }
+    parts.push_back({size_t(begin), size_t(f.bytes - begin)});
+    return parts;
 }
 
 } // namespace
@@ -72,23 +84,27 @@ bool is_repacker(const ggml::buffer_type *type) {
 }
 
 std::vector<uint8_t> rest_of(const format &f, const uint8_t *blocks, size_t bytes) {
-    std::vector<uint8_t> rest;
+    const std::vector<part> parts = parts_beside_codes(f);
+    const size_t codes = size_t(f.elements * (f.low.bits + f.high.bits) / 8);
+    std::vector<uint8_t> rest(bytes / size_t(f.bytes) * (size_t(f.bytes) - codes));
+    uint8_t *next = rest.data();
     for (size_t block = 0; block < bytes; block += size_t(f.bytes))
-        for (int at = 0; at < f.bytes; ++at)
-            if (!is_code(f, at))
-                rest.push_back(blocks[block + size_t(at)]);
+        for (const auto &[at, count] : parts)
+            next = std::copy_n(blocks + block + at, count, next);
     return rest;
 }
 
 std::vector<uint8_t> restore(const weights &w, zemm_stream_t stream, const std::vector<uint8_t> &rest,
                              size_t bytes) {
     const format &f = *w.dims().form;
+    const std::vector<part> parts = parts_beside_codes(f);
     std::vector<uint8_t> blocks(bytes);
-    auto next = rest.begin();
+    const uint8_t *next = rest.data();
     for (size_t block = 0; block < bytes; block += size_t(f.bytes))
-        for (int at = 0; at < f.bytes; ++at)
-            if (!is_code(f, at))
-                blocks[block + size_t(at)] = *next++;
+        for (const auto &[at, count] : parts) {
+            std::copy_n(next, count, blocks.data() + block + at);
+            next += count;
+        }
     w.write_codes(stream, blocks.data());
     return blocks;
 }
