@@ -135,14 +135,15 @@ tensors.free()
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("usage", ["USAGE_ANY", "USAGE_WEIGHTS"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_fork(when: str) -> None:
+def test_fork(when: str, usage: str) -> None:
     """A child that multiplies by its parent's weights gets their product or an error, in time.
 
     The parent has a team of OpenMP's threads, which the child lacks. It multiplied before, or did not.
     """
     code = f"""
-tensors, w = in_buffer("zemm", 2, blocks, USAGE_WEIGHTS)
+tensors, w = in_buffer("zemm", 2, blocks, {usage})
 assert scheduled(w, src[:2], 96)[0] == "CPU"
 want = product("zemm", w, src, 96) if "{when}" == "after" else None
 child = os.fork()
