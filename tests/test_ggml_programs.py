@@ -4,13 +4,11 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from gguf import GGMLQuantizationType, GGUFWriter
-from support_gguf import usual_blocks
+from gguf import GGMLQuantizationType
 from support_llama_cpp import run
+from support_random_models import write_model
 from test_ggml_formats import TYPES
-from zemm.models import random_gguf
 from zemm.models.shapes import SHAPES
 
 # What is tested of each operation, and how many cases at least. All cases of MUL_MAT_ID take minutes.
@@ -37,35 +35,13 @@ def test_of_backends(operation: str) -> None:
     assert "Backend zemm: OK" in log
 
 
-def number(type_name: str) -> GGMLQuantizationType:
-    if type_name not in GGMLQuantizationType.__members__:
-        pytest.skip(f"the package gguf has no {type_name}")
-    return GGMLQuantizationType[type_name]
-
-
-def model(type_name: str, folder: Path) -> Path:
-    """A random model of two layers whose weights have the type."""
-    shape, rng, path = SHAPES["llama-tiny"], np.random.default_rng(1), folder / f"{type_name}.gguf"
-    writer = GGUFWriter(path, "llama")
-    random_gguf._describe(writer, shape)
-    for name, kind, dims in random_gguf._tensors(shape):
-        if kind == random_gguf._Q4_0:
-            blocks = usual_blocks(type_name, dims, rng)
-            writer.add_tensor(name, blocks, raw_dtype=number(type_name))
-        else:
-            writer.add_tensor(name, random_gguf._values(kind, dims, rng).reshape(dims))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
-
-
 @pytest.mark.quick(cases=lambda type_name: type_name in ("Q4_0", "Q4_K"))
 @pytest.mark.parametrize("type_name", TYPES)
 def test_bench(type_name: str, tmp_path: Path) -> None:
     """llama-bench loads the model into zemm's buffers, multiplies 64 rows, then one at a time."""
-    file = model(type_name, tmp_path)
+    if type_name not in GGMLQuantizationType.__members__:
+        pytest.skip(f"the package gguf has no {type_name}")
+    file = write_model(type_name, SHAPES["llama-tiny"], tmp_path)
     log = run("llama-bench", "-m", file, "-p", "64", "-n", "4", "-r", "1", "-t", "2", "-v")
     assert "loaded zemm backend from" in log
     buffers = re.findall(r"zemm model buffer size = +([\d.]+) MiB", log)
