@@ -22,6 +22,7 @@ DOCUMENTS = [
     "docs/driver.md",
     "docs/environment.md",
     "docs/features.md",
+    "docs/ggml.md",
     "docs/gguf.md",
     "docs/install.md",
     "docs/kernels.md",
