@@ -169,8 +169,10 @@ def test_names(name: str) -> None:
     names |= set(re.findall(r"\bzemm_[a-z0-9_]*[a-z0-9]\b", text))
     names |= {word for word in re.findall(r"`(\w+)(?:\(\))?`", text) if "_" in word}
     names -= set(kernels_named(text))
-    # Variables of the loaders themselves, and result codes of Level Zero.
+    # Names of ggml, variables of the loaders themselves, and result codes of Level Zero.
     foreign = {
+        "GGML_BACKEND_PATH",
+        "ggml_backend_load_all",
         "LD_PRELOAD",
         "ZE_ENABLE_ALT_DRIVERS",
         "ZE_ENABLE_HANDLE_LIFETIME",
