@@ -50,7 +50,8 @@ bool is_empty(const ggml::tensor *t) {
 
 // Whether dimension 1 and those after it are as one.
 bool is_one_matrix(const ggml::tensor *t) {
-    return (t->ne[2] == 1 || t->nb[2] == t->nb[1] * size_t(t->ne[1])) &&
+    return t->nb[1] >= size_t(t->ne[0]) * sizeof(float) &&
+           (t->ne[2] == 1 || t->nb[2] == t->nb[1] * size_t(t->ne[1])) &&
            (t->ne[3] == 1 || t->nb[3] == t->nb[2] * size_t(t->ne[2]));
 }
 
