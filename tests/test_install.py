@@ -70,7 +70,7 @@ def test_files(installed: Installation) -> None:
     expected |= {f"{libdir}/cmake/zemm/zemm-config{end}.cmake" for end in ("", "-version")}
     expected |= {f"{libdir}/pkgconfig/zemm.pc"}
     dnnl = ["libdnnl.so", "libdnnl.so.3", "dnnl.pc", "dnnl-config.cmake", "dnnl-config-version.cmake"]
-    expected |= {f"{libdir}/zemm/dnnl/{name}" for name in dnnl}
+    expected |= {f"{libdir}/zemm/dnnl/{name}" for name in dnnl} | {f"{libdir}/zemm/ggml/libggml-zemm.so"}
     assert names == expected | {f"include/zemm/{name}" for name in [*HEADERS, "compat/dnnl.h"]}
 
 
