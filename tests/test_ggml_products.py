@@ -227,3 +227,20 @@ def test_products_of_one_src() -> None:
     p.tensors.free()
     for tensors, _ in made:
         tensors.free()
+
+
+def test_products_of_one_src_by_matrices_and_by_one() -> None:
+    """The first node multiplies each matrix of src by its own weights, the second all rows by the same."""
+    several, one, src = blocks_of("Q4_0", 3, N, K), blocks_of("Q4_0", N, K), floats(3, 40, K)
+    made = [in_buffer("zemm", number("Q4_0"), blocks, USAGE_WEIGHTS) for blocks in (several, one)]
+    p = Product(made[0][1], src)
+    second = api().mul_mat(p.tensors.context, made[1][1], p.src)
+    for node in (p.node, second):
+        api().build_forward_expand(p.graph, node)
+    assert p.status(shared_backend("zemm")) == SUCCESS
+    for node, blocks in ((p.node, several), (second, one)):
+        got = get_bytes(node).view(np.float32).reshape(3, 40, N)
+        assert error(got, expected("Q4_0", blocks, src)) < TOLERANCE
+    p.tensors.free()
+    for tensors, _ in made:
+        tensors.free()

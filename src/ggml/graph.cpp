@@ -59,15 +59,27 @@ rows rows_at(const ggml::tensor *t, int64_t count, int64_t i2, int64_t i3) {
     return {floats_of(t, 0, i2, i3), count, count == 1 ? t->ne[0] : zemm_dim_t(t->nb[1] / sizeof(float))};
 }
 
+// Whether all rows of a MUL_MAT are multiplied by one matrix at once.
+bool is_one_product(const ggml::tensor *node) {
+    const ggml::tensor *const w = node->src[0];
+    return w->ne[2] == 1 && w->ne[3] == 1 && is_one_matrix(node->src[1]) && is_one_matrix(node);
+}
+
+// Whether the node before has quantised all rows of the same src.
+bool has_same_src(const ggml::tensor *node, const ggml::tensor *previous) {
+    return previous && previous->op == node->op && previous->src[1] == node->src[1] &&
+           is_one_product(previous);
+}
+
 // Weights broadcast over the last two dimensions of src.
 void multiply_matrices(calls &c, const ggml::tensor *node, const ggml::tensor *previous) {
     const ggml::tensor *const w = node->src[0], *const src = node->src[1];
     const shape of{find_format(w->type), 0, w->ne[0], w->ne[1]};
-    if (w->ne[2] == 1 && w->ne[3] == 1 && is_one_matrix(src) && is_one_matrix(node)) {
+    if (is_one_product(node)) {
         const int64_t count = src->ne[1] * src->ne[2] * src->ne[3];
         const auto packed = packed_weights(w, of, bytes_of(w, 0, 0));
         c.multiply(*packed, rows_at(src, count, 0, 0), rows_at(node, count, 0, 0),
-                   previous && previous->op == node->op && previous->src[1] == src);
+                   has_same_src(node, previous));
         return;
     }
     for (int64_t i3 = 0; i3 < src->ne[3]; ++i3)
