@@ -121,8 +121,7 @@ bool supports_op(ggml::device *, const ggml::tensor *node) {
     if (!is_supported(node) || !(the_state->has_all_types || find_format(node->src[0]->type)->is_gain))
         return false;
     const ggml::tensor *const w = node->src[0];
-    const bool has_memory = w->view_src ? w->view_src->buffer : w->buffer;
-    return !has_memory ||
+    return !buffer_of(w) ||
            (is_in_buffer(w, node->src[2] != nullptr) && rows_of(node) >= the_state->least_rows);
 }
 

@@ -42,10 +42,6 @@ store &store_of(const ggml::buffer *buffer) {
     return *static_cast<store *>(buffer->context);
 }
 
-ggml::buffer *buffer_of(const ggml::tensor *tensor) {
-    return tensor->view_src ? tensor->view_src->buffer : tensor->buffer;
-}
-
 bytes data_of(const ggml::tensor *tensor) {
     return static_cast<bytes>(tensor->data);
 }
@@ -290,6 +286,10 @@ bool is_repacked(const ggml::buffer *buffer) {
 void init_buffer_type(ggml::buffer_type &type, ggml::device *device, zemm_engine_t engine) {
     the_engine = engine;
     type = {{get_name, alloc_buffer, get_alignment, nullptr, nullptr, is_host}, device, nullptr};
+}
+
+ggml::buffer *buffer_of(const ggml::tensor *tensor) {
+    return tensor->view_src ? tensor->view_src->buffer : tensor->buffer;
 }
 
 bool is_in_buffer(const ggml::tensor *tensor, bool is_experts) {

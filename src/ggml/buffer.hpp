@@ -15,6 +15,9 @@ namespace zemm_ggml {
 // Fills the type. `engine` is that of all buffers.
 void init_buffer_type(ggml::buffer_type &, ggml::device *, zemm_engine_t engine);
 
+// The buffer of the tensor, or of what it is a view of; null before it has memory.
+ggml::buffer *buffer_of(const ggml::tensor *);
+
 // Whether the weights are in such a buffer, or will be, and can be multiplied by. is_experts: by MUL_MAT_ID.
 bool is_in_buffer(const ggml::tensor *, bool is_experts);
 

@@ -5,17 +5,9 @@ namespace zemm_ggml {
 
 namespace {
 
-owned_memory memory_of(const owned_md &md, zemm_engine_t engine, void *data) {
-    return created<owned_memory>(
-        [&](zemm_memory_t *made) { return zemm_memory_create(made, md.get(), engine, data); });
-}
-
 owned_memory grouped_memory(zemm_engine_t engine, zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t type,
                             zemm_dim_t count, void *data, const int32_t *ends) {
-    const zemm_dims_t dims = {rows, columns};
-    const auto md = created<owned_md>([&](zemm_memory_desc_t *made) {
-        return zemm_memory_desc_create_with_grouped_encoding(made, 2, dims, type, 0, count, zemm_s32);
-    });
+    const owned_md md = in_groups(rows, columns, type, count);
     void *handles[] = {data, const_cast<int32_t *>(ends)};
     return created<owned_memory>(
         [&](zemm_memory_t *made) { return zemm_memory_create_v2(made, md.get(), engine, 2, handles); });
@@ -31,7 +23,6 @@ size_t rounded(size_t bytes) {
 
 struct calls::quantized {
     std::byte *values, *scales, *sums;
-    size_t bytes;
 };
 
 calls::calls(zemm_engine_t engine)
@@ -51,7 +42,7 @@ calls::quantized calls::parts(const weights &w, zemm_dim_t rows) {
     }
     std::byte *const first =
         scratch_.data() + (line - reinterpret_cast<uintptr_t>(scratch_.data()) % line) % line;
-    return {first, first + values_bytes, first + values_bytes + scales_bytes, bytes};
+    return {first, first + values_bytes, first + values_bytes + scales_bytes};
 }
 
 void calls::quantize(const weights &w, const rows &src, bool same_src) {
@@ -60,12 +51,14 @@ void calls::quantize(const weights &w, const rows &src, bool same_src) {
         return;
     const quantized to = parts(w, src.count);
     const zemm_dim_t k = w.dims().k, rows = src.count;
-    const owned_memory from = memory_of(strided({rows, k}, zemm_f32, {src.stride, 1}), engine_, src.data);
-    const owned_memory values = memory_of(dense({rows, k}, zemm_s8), engine_, to.values);
-    const owned_memory scales = memory_of(dense({rows, k / p.src_group()}, zemm_f32), engine_, to.scales);
+    const owned_memory from =
+        memory_of(strided({rows, k}, zemm_f32, {src.stride, 1}).get(), engine_, src.data);
+    const owned_memory values = memory_of(dense({rows, k}, zemm_s8).get(), engine_, to.values);
+    const owned_memory scales =
+        memory_of(dense({rows, k / p.src_group()}, zemm_f32).get(), engine_, to.scales);
     owned_memory sums;
     if (p.sums_group())
-        sums = memory_of(dense({rows, k / p.sums_group()}, zemm_s32), engine_, to.sums);
+        sums = memory_of(dense({rows, k / p.sums_group()}, zemm_s32).get(), engine_, to.sums);
     const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, from.get()},
                                     {ZEMM_ARG_TO, values.get()},
                                     {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST, scales.get()},
@@ -79,8 +72,8 @@ void calls::multiply(const weights &w, const rows &src, const rows &dst, bool sa
     quantize(w, src, same_src);
     const auto &[form, experts, k, n] = w.dims();
     std::byte *const values = parts(w, src.count).values;
-    execute(w, w.of().matmul(), src.count, memory_of(dense({src.count, k}, zemm_s8), engine_, values),
-            memory_of(strided({src.count, n}, zemm_f32, {dst.stride, 1}), engine_, dst.data));
+    execute(w, w.of().matmul(), src.count, memory_of(dense({src.count, k}, zemm_s8).get(), engine_, values),
+            memory_of(strided({src.count, n}, zemm_f32, {dst.stride, 1}).get(), engine_, dst.data));
 }
 
 void calls::multiply_groups(const weights &w, const rows &src, const rows &dst, const int32_t *ends) {
@@ -97,10 +90,11 @@ void calls::execute(const weights &w, zemm_primitive_t matmul, zemm_dim_t count,
     const primitives &p = w.of();
     const quantized from = parts(w, count);
     const zemm_dim_t k = w.dims().k;
-    const owned_memory scales = memory_of(dense({count, k / p.src_group()}, zemm_f32), engine_, from.scales);
+    const owned_memory scales =
+        memory_of(dense({count, k / p.src_group()}, zemm_f32).get(), engine_, from.scales);
     owned_memory sums;
     if (p.sums_group())
-        sums = memory_of(dense({count, k / p.sums_group()}, zemm_s32), engine_, from.sums);
+        sums = memory_of(dense({count, k / p.sums_group()}, zemm_s32).get(), engine_, from.sums);
     const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, values.get()},
                                     {ZEMM_ARG_WEIGHTS, w.packed()},
                                     {ZEMM_ARG_DST, dst.get()},

@@ -2,7 +2,6 @@
 #include "ggml/primitives.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 namespace zemm_ggml {
@@ -18,13 +17,6 @@ owned_md descriptor_of(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t 
     return created<owned_md>([&](zemm_memory_desc_t *md) {
         return zemm_memory_desc_create_with_strides(md, int(dims.size()), std::data(dims), type,
                                                     strides.data());
-    });
-}
-
-owned_md in_groups(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t type, zemm_dim_t count) {
-    const zemm_dims_t dims = {rows, columns};
-    return created<owned_md>([&](zemm_memory_desc_t *md) {
-        return zemm_memory_desc_create_with_grouped_encoding(md, 2, dims, type, 0, count, zemm_s32);
     });
 }
 
@@ -64,6 +56,18 @@ owned_md dense(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t type) {
 owned_md strided(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t type,
                  std::initializer_list<zemm_dim_t> strides) {
     return descriptor_of(dims, type, strides);
+}
+
+owned_md in_groups(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t type, zemm_dim_t count) {
+    const zemm_dims_t dims = {rows, columns};
+    return created<owned_md>([&](zemm_memory_desc_t *md) {
+        return zemm_memory_desc_create_with_grouped_encoding(md, 2, dims, type, 0, count, zemm_s32);
+    });
+}
+
+owned_memory memory_of(const_zemm_memory_desc_t md, zemm_engine_t engine, void *handle) {
+    return created<owned_memory>(
+        [&](zemm_memory_t *made) { return zemm_memory_create(made, md, engine, handle); });
 }
 
 primitives::primitives(zemm_engine_t engine, const shape &s)

@@ -27,6 +27,10 @@ owned_md dense(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t);
 owned_md strided(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t,
                  std::initializer_list<zemm_dim_t> strides);
 
+// [rows, columns] in `count` groups of rows.
+owned_md in_groups(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t, zemm_dim_t count);
+owned_memory memory_of(const_zemm_memory_desc_t, zemm_engine_t, void *handle);
+
 class primitives {
 public:
     primitives(zemm_engine_t, const shape &);

@@ -13,11 +13,6 @@ namespace {
 
 constexpr zemm_dim_t most_threads = 16; // that read blocks
 
-owned_memory memory_of(const_zemm_memory_desc_t md, zemm_engine_t engine, void *handle) {
-    return created<owned_memory>(
-        [&](zemm_memory_t *made) { return zemm_memory_create(made, md, engine, handle); });
-}
-
 void *data_of(zemm_memory_t memory) {
     void *data = nullptr;
     if (memory)
