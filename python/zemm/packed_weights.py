@@ -28,7 +28,7 @@ from zemm._library import check
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.lists import TYPES
 from zemm.attributes import Attr
-from zemm.dtypes import FOUR_BIT, numpy_dtype, own_dtype
+from zemm.dtypes import SUB_BYTE, numpy_dtype, own_dtype
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -177,9 +177,9 @@ class PackedWeights:
         each, [.., K, N / 2] with an even N, else [.., K / 2, N] whose bytes have two values along
         K."""
         if (found := row_major(self.md, self.memory.read())) is not None:
-            return found if self.data_type in FOUR_BIT else found.view(numpy_dtype(self.data_type))
+            return found if self.data_type in SUB_BYTE else found.view(numpy_dtype(self.data_type))
         *leading, k, n = self.dims
-        if self.data_type not in FOUR_BIT:
+        if self.data_type not in SUB_BYTE:
             plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type)).as_numpy()
             return plain
         if n % 2 == 0:
@@ -277,7 +277,7 @@ def _stored(
     if weights.ndim not in (2, 3):
         raise InvalidArgumentsError(f"weights have shape {weights.shape}, not [K, N] or [E, K, N]")
     stored, dtype = with_type(weights, wanted)
-    if dtype in FOUR_BIT:
+    if dtype in SUB_BYTE:
         stored = np.ascontiguousarray(stored)
     stored = stored.swapaxes(-1, -2) if transposed else stored
     return stored, dtype, -2 if transposed else -1

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.weight_codes import pairs
 from zemm._library.lists import TYPES
-from zemm.dtypes import FOUR_BIT, unpack_int4
+from zemm.dtypes import SUB_BYTE, unpack_int4
 from zemm.memory_desc import MemoryDesc
 
 Bytes = NDArray[np.uint8]
@@ -22,7 +22,7 @@ Bytes = NDArray[np.uint8]
 def row_major(md: MemoryDesc, data: Bytes) -> NDArray[np.unsignedinteger] | None:
     """The elements of a memory's bytes as unsigned integers, [.., K, N]. Of 4 bits: bytes with two along N,
     or along K if N is odd. None: the layout is another than blocks in a dense order."""
-    is_packed, dims = md.data_type in FOUR_BIT, md.dims
+    is_packed, dims = md.data_type in SUB_BYTE, md.dims
     blocks = [1] * len(dims)
     for block, dim in zip(md.inner_blks, md.inner_idxs, strict=True):
         blocks[dim] *= block
@@ -66,7 +66,7 @@ def _chunks(
         axes += [1 + i for i, own in enumerate(md.inner_idxs) if own == dim]
     sizes = [outer[dim] * blocks[dim] if dim == last else blocks[dim] for dim in range(len(outer))]
     length = math.prod(sizes)
-    elements_per_item = 2 if md.data_type in FOUR_BIT else 1
+    elements_per_item = 2 if md.data_type in SUB_BYTE else 1
     for number, index in enumerate(np.ndindex(*(outer[dim] for dim in others))):
         items = length // elements_per_item
         part = data[number * items : (number + 1) * items]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from zemm._library import check
 from zemm._library.lists import TYPES, types_for
 from zemm.attributes import Attr
-from zemm.dtypes import FLOATING, FOUR_BIT, as_float32, dtype_name, pack_int4, type_of
+from zemm.dtypes import FLOATING, SUB_BYTE, as_float32, dtype_name, pack_int4, type_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -22,7 +22,7 @@ from zemm.words import DataType, DType, FpmathMode
 Shape = tuple[int, ...]
 SCALE_TYPES = types_for("scale")
 _FOR_MANY = ("e8m0", "f8_e4m3")  # the library takes no single scale of these types
-ZERO_POINT_TYPES = tuple(name for name in types_for("zero_point") if name not in FOUR_BIT)
+ZERO_POINT_TYPES = tuple(name for name in types_for("zero_point") if name not in SUB_BYTE)
 _OFFSET_TYPES = tuple(name for name in ZERO_POINT_TYPES if name in FLOATING)
 _INTEGER_ZERO_POINTS = tuple(name for name in ZERO_POINT_TYPES if name not in FLOATING)
 
@@ -75,11 +75,11 @@ def with_type(weights: NDArray[Any], wanted: DType | None) -> tuple[NDArray[Any]
     Arrays of 4-bit types are packed along their last axis."""
     own = type_of(weights, "weights")
     dtype = None if wanted is None else dtype_name(wanted, "weights_dtype")
-    if own in FOUR_BIT:
+    if own in SUB_BYTE:
         if dtype not in (None, own):
             raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
         return pack_int4(weights), own
-    if dtype is not None and dtype != own and (dtype not in FOUR_BIT or own not in ("u8", "s8")):
+    if dtype is not None and dtype != own and (dtype not in SUB_BYTE or own not in ("u8", "s8")):
         raise InvalidArgumentsError(
             f"weights have type {own}, weights_dtype is {dtype!r}: it is for bytes with two values of a 4-bit"
             " type each; astype() converts values, view() reads bytes as another type"
@@ -93,7 +93,7 @@ def bytes_of_weights(
     """The weights as stored, their data type, and the axis along which a byte holds two elements
     (-1 or -2; None if the type has more than 4 bits)."""
     stored, dtype = with_type(weights, wanted)
-    if dtype not in FOUR_BIT:
+    if dtype not in SUB_BYTE:
         return stored, dtype, None
     if stored is not weights:
         return stored, dtype, -1
@@ -129,12 +129,12 @@ def tensor(
         swap = packed_axis != -1
         array = array.swapaxes(-1, -2) if swap else array
         # Bytes with two values need their axis innermost, and broadcast axes have no order.
-        row_major = data_type in FOUR_BIT or 0 in array.strides
+        row_major = data_type in SUB_BYTE or 0 in array.strides
         array = np.array(array, array.dtype.newbyteorder("="), order="C" if row_major else "K")
         array = array.swapaxes(-1, -2) if swap else array
     dims = list(array.shape)
     strides = _element_strides(array)
-    if data_type in FOUR_BIT:
+    if data_type in SUB_BYTE:
         axis = ndims + packed_axis
         dims[axis] *= 2
         strides = [1 if d == axis else 2 * stride for d, stride in enumerate(strides)]

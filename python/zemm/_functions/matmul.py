@@ -29,7 +29,7 @@ from zemm._functions.post_op_entries import append_entry
 from zemm._library import check
 from zemm._library.library import ARG
 from zemm.attributes import Attr, PostOps
-from zemm.dtypes import FOUR_BIT, as_float32, dtype_name, numpy_dtype, own_dtype, type_of
+from zemm.dtypes import SUB_BYTE, as_float32, dtype_name, numpy_dtype, own_dtype, type_of
 from zemm.engine import Engine, Stream, check_stream, default_engine, stream_of
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -159,7 +159,7 @@ def matmul(
     a_dtype = type_of(a, "src")
     if a.ndim < 2 or len(dims) < 2:
         raise InvalidArgumentsError(f"src {a.shape} and weights {dims} must have two dimensions or more")
-    if a_dtype in FOUR_BIT:
+    if a_dtype in SUB_BYTE:
         raise InvalidArgumentsError(
             f"src has type {a_dtype}: arrays of 4-bit types are for weights; a memory may have an f4_e2m1 src"
         )
@@ -301,7 +301,7 @@ class _Call:
                 f"{name} of shape {array.shape} does not broadcast to dst {self.shape}"
             )
         data_type = type_of(array, name)
-        if data_type in FOUR_BIT:
+        if data_type in SUB_BYTE:
             raise InvalidArgumentsError(f"{name} has type {data_type}: convert it to a type of 8 bits")
         array = np.atleast_1d(array)
         last = array.shape[-1]
@@ -426,6 +426,6 @@ def _dst_dtype(src: DataType, wanted: DType | None, out: NDArray[Any] | None, sh
         if wanted is not None
         else (src if src in ("f16", "bf16", "f64") else "f32")
     )
-    if name in FOUR_BIT:
+    if name in SUB_BYTE:
         raise InvalidArgumentsError(f"dst_dtype {name} has two elements to a byte: use Primitive and Memory")
     return name

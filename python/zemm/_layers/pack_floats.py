@@ -13,7 +13,7 @@ from zemm._arrays.reorder import reorder_to
 from zemm._arrays.scales import group_count
 from zemm._arrays.weight_codes import Rule, codes_of, has_rows_of_k, naming_elements, pairs
 from zemm._library.lists import TYPES
-from zemm.dtypes import FOUR_BIT, numpy_dtype
+from zemm.dtypes import SUB_BYTE, numpy_dtype
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -66,7 +66,7 @@ def pack_floats(
 
 def _paired_axis(w: NDArray[Any], data_type: DataType) -> int | None:
     """The axis along which a byte has two values of a 4-bit type: -1 or -2."""
-    if data_type not in FOUR_BIT:
+    if data_type not in SUB_BYTE:
         return None
     k, n = w.shape[-2:]
     wanted = (-2, -1) if has_rows_of_k(w) else (-1, -2)

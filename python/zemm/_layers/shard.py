@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._layers.state import State
-from zemm.dtypes import FOUR_BIT, pack_int4, unpack_int4
+from zemm.dtypes import SUB_BYTE, pack_int4, unpack_int4
 from zemm.errors import InvalidArgumentsError
 
 Along = Literal["N", "K"]
@@ -87,7 +87,7 @@ def _cut_values(
     values: NDArray[Any], data_type: str, dims: tuple[int, int], along: Along, at: slice
 ) -> NDArray[Any]:
     """Bytes with two values along N, or along K where N is odd, become such bytes again."""
-    if data_type not in FOUR_BIT:
+    if data_type not in SUB_BYTE:
         return values[at] if along == "K" else values[:, at]
     along_k = 2 * values.shape[0] == dims[0]
     packed = values.T if along_k else values

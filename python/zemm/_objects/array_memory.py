@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._library import library
-from zemm.dtypes import FOUR_BIT, numpy_dtype
+from zemm.dtypes import SUB_BYTE, numpy_dtype
 from zemm.errors import InvalidArgumentsError
 from zemm.memory_desc import MemoryDesc
 from zemm.words import DataType
@@ -47,7 +47,7 @@ class ArrayLayout:
         """Raise ValueError unless the array has this type and shape. Its strides may differ."""
         if array.dtype != self.dtype:
             convert = "astype() converts values, view() reads the bytes as another type"
-            if self.data_type in FOUR_BIT:
+            if self.data_type in SUB_BYTE:
                 convert = f"{self.data_type} has two elements to a byte, see zemm.pack_int4()"
             raise InvalidArgumentsError(
                 f"{name} has type {array.dtype}, the descriptor wants {self.dtype}: {convert}; {_RAW}"
@@ -93,7 +93,7 @@ def layout_of(md: MemoryDesc, index: int = 0) -> ArrayLayout:
     if any(stride == 0 and count > 1 for stride, count in zip(md.strides, md.dims, strict=True)):
         raise InvalidArgumentsError(f"{md!r} has strides {md.strides}: elements share a place; {_RAW}")
     name, dims, strides, offset = md.data_type, md.dims, md.strides, md.offset0
-    if name not in FOUR_BIT:
+    if name not in SUB_BYTE:
         return ArrayLayout(name, numpy_dtype(name), dims, strides, offset)
     inner = next((d for d in reversed(range(md.ndims)) if strides[d] == 1 and dims[d] > 1), None)
     if inner is None or dims[inner] % 2 or offset % 2:
@@ -106,7 +106,7 @@ def layout_of(md: MemoryDesc, index: int = 0) -> ArrayLayout:
 def _layout_of_part(md: MemoryDesc, index: int) -> ArrayLayout:
     """The layout of a buffer of a sparse tensor: a 1-D array of values or indices."""
     name = md.part_data_type(index)
-    dtype = np.dtype(np.uint8) if name in FOUR_BIT else numpy_dtype(name)
+    dtype = np.dtype(np.uint8) if name in SUB_BYTE else numpy_dtype(name)
     return ArrayLayout(name, dtype, (md.part_size(index) // dtype.itemsize,), (1,))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm._arrays.host_tensors import Host, as_array, host_of
 from zemm._functions.matmul import matmul
-from zemm.dtypes import FLOATING, FOUR_BIT, pack_int4, type_of, unpack_int4
+from zemm.dtypes import FLOATING, SUB_BYTE, pack_int4, type_of, unpack_int4
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS, Format, Parts, as_integers
 from zemm.gguf.q8_1 import GROUP as Q8_1_GROUP
@@ -69,13 +69,13 @@ class Tensor:
         rows = self._dims[:0:-1]
         codes, scales = codes.reshape(*rows, -1), scales.reshape(*rows, -1)
         minimums = None if minimums is None else minimums.reshape(*rows, -1)
-        if self.data_type in FOUR_BIT:
+        if self.data_type in SUB_BYTE:
             codes = pack_int4(codes)
         return Parts(codes, scales, minimums)
 
     def _codes(self, parts: Parts) -> NDArray[Any]:
         """Those of _parts with one in each byte, [.., N, K]."""
-        if self.data_type not in FOUR_BIT:
+        if self.data_type not in SUB_BYTE:
             return parts.codes
         codes = unpack_int4(parts.codes, 2 * parts.codes.size, signed=self.data_type == "s4")
         return codes.reshape(self._dims[::-1])

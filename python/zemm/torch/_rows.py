@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from zemm._arrays.torch_tensors import dtype_of
-from zemm.dtypes import FOUR_BIT, numpy_dtype
+from zemm.dtypes import SUB_BYTE, numpy_dtype
 from zemm.memory_desc import MemoryDesc
 from zemm.torch._parts import NAMES
 from zemm.words import DataType
@@ -84,7 +84,7 @@ def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) 
 
 def _values(data: torch.Tensor, layout: _Layout, places: torch.Tensor) -> torch.Tensor:
     """The elements at these places, in elements, as float32."""
-    if layout.data_type not in FOUR_BIT:
+    if layout.data_type not in SUB_BYTE:
         return data.view(dtype_of(layout.data_type))[places].float()
     codes = data[places >> 1] >> ((places & 1) << 2).to(torch.uint8) & 15
     if layout.data_type == "s4":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The weights of a work-item's tile: where its columns begin, and vector loads of packed
-// elements of 8 and 4 bits.
+// elements of 8, 4 and 2 bits.
 #pragma once
 
 #include "owner/work_item.h"
@@ -33,15 +33,30 @@ static inline long block_begin(const struct wei_source *w, global const struct m
 }
 
 #if LANES > 1
-// Loads the quads (four elements of K) of LANES columns, from element i on: four bytes each, or
-// four nibbles each in the low 16 bits.
-static inline vec_i load_packed(bytes wei, long i) {
-    if (wei_bits() != 4)
-        return load_column_s32((global const int *)(wei + i));
 #if LANES == 16
-    return convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
+#define EACH_IN_FOUR(x) ((int16)((int4)x.s0, (int4)x.s1, (int4)x.s2, (int4)x.s3))
+#define SHIFTS_OF_QUARTERS ((int16)(0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6))
+#define LOADED_NIBBLES(p) convert_int16(vload16(0, (global const ushort *)(p)))
+#define LOADED_QUARTERS(p) vload4(0, (global const int *)(p))
 #else
-    return convert_int8(vload8(0, (global const ushort *)(wei + (i >> 1))));
+#define EACH_IN_FOUR(x) ((int8)((int4)x.s0, (int4)x.s1))
+#define SHIFTS_OF_QUARTERS ((int8)(0, 2, 4, 6, 0, 2, 4, 6))
+#define LOADED_NIBBLES(p) convert_int8(vload8(0, (global const ushort *)(p)))
+#define LOADED_QUARTERS(p) vload2(0, (global const int *)(p))
 #endif
+
+// The bits from an element to the next one in what load_packed() returns.
+static inline int quad_bits() {
+    return wei_bits() == 4 ? 4 : 8;
+}
+
+// Loads the quads (four elements of K) of LANES columns, from element i on: four bytes each, or
+// four nibbles each in the low 16 bits. In memory, 2-bit elements of K of four columns share a byte.
+static inline vec_i load_packed(bytes wei, long i) {
+    if (wei_bits() == 4)
+        return LOADED_NIBBLES(wei + (i >> 1));
+    if (wei_bits() == 2)
+        return (EACH_IN_FOUR(LOADED_QUARTERS(wei + (i >> 2))) >> SHIFTS_OF_QUARTERS) & 0x03030303;
+    return load_column_s32((global const int *)(wei + i));
 }
 #endif
