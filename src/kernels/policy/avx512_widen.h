@@ -163,16 +163,6 @@ multiply_int4(const int count, __private const float *a, int length, struct b_pa
 
 vec_f __attribute__((overloadable)) vpermilps(vec_f table, vec_i index) __asm("llvm.x86.avx512.vpermilvar.ps.512");
 
-// From each fourth column in a vector to 16 neighbours.
-static inline void order_sums(__private vec_f *x) {
-    const vec_f a = LOWER_HALVES(x[0], x[2]), b = LOWER_HALVES(x[1], x[3]);
-    const vec_f c = UPPER_HALVES(x[0], x[2]), d = UPPER_HALVES(x[1], x[3]);
-    x[0] = LOWER_HALVES(a, b);
-    x[1] = UPPER_HALVES(a, b);
-    x[2] = LOWER_HALVES(c, d);
-    x[3] = UPPER_HALVES(c, d);
-}
-
 static inline __attribute__((always_inline)) void
 multiply_int2(const int count, __private const float *a, int length, struct b_panel b, __private vec_f *sum) {
     // The sums of [row][columns], the elements of K with even and odd numbers apart for a row alone.
@@ -205,7 +195,7 @@ multiply_int2(const int count, __private const float *a, int length, struct b_pa
 #pragma unroll
         for (int v = 0; v < 4; ++v)
             columns[v] = part[i * 4 + v][0] + (parts == 2 ? part[i * 4 + v][1] : (vec_f)0.f);
-        order_sums(columns);
+        interleave_fours(columns);
 #pragma unroll
         for (int v = 0; v < 4; ++v)
             sum[i * 4 + v] += columns[v];

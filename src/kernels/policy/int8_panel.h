@@ -140,14 +140,14 @@ static inline void order_columns(__private int16 *x) {
         x[3] = (int16)(y[0].s37bf, y[1].s37bf, y[2].s37bf, y[3].s37bf);
         return;
     }
-    const int16 a = LOWER_HALVES(x[0], x[2]), b = LOWER_HALVES(x[1], x[3]);
-    const int16 c = UPPER_HALVES(x[0], x[2]), d = UPPER_HALVES(x[1], x[3]);
-    const int16 q[4] = {LOWER_HALVES(a, b), UPPER_HALVES(a, b), LOWER_HALVES(c, d), UPPER_HALVES(c, d)};
-    const bool in_order = !wei_is_small_int();
+    interleave_fours(x);
+    if (!wei_is_small_int())
+        return;
+    const int16 q[4] = {x[0], x[1], x[2], x[3]};
 #pragma unroll
     for (int v = 0; v < 4; v += 2) {
-        x[v] = in_order ? q[v] : LOWER_HALVES(q[v / 2], q[v / 2 + 2]);
-        x[v + 1] = in_order ? q[v + 1] : UPPER_HALVES(q[v / 2], q[v / 2 + 2]);
+        x[v] = LOWER_HALVES(q[v / 2], q[v / 2 + 2]);
+        x[v + 1] = UPPER_HALVES(q[v / 2], q[v / 2 + 2]);
     }
 }
 

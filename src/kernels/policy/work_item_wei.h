@@ -34,15 +34,20 @@ static inline long block_begin(const struct wei_source *w, global const struct m
 
 #if LANES > 1
 #if LANES == 16
-#define EACH_IN_FOUR(x) ((int16)((int4)x.s0, (int4)x.s1, (int4)x.s2, (int4)x.s3))
-#define SHIFTS_OF_QUARTERS ((int16)(0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6))
 #define LOADED_NIBBLES(p) convert_int16(vload16(0, (global const ushort *)(p)))
-#define LOADED_QUARTERS(p) vload4(0, (global const int *)(p))
+#define SHIFTS_OF_QUARTERS ((int16)(0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6))
+// Four ints, each four times.
+static inline vec_i load_each_four_times(global const int *p) {
+    const int4 x = vload4(0, p);
+    return __builtin_shufflevector(x, x, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+}
 #else
-#define EACH_IN_FOUR(x) ((int8)((int4)x.s0, (int4)x.s1))
-#define SHIFTS_OF_QUARTERS ((int8)(0, 2, 4, 6, 0, 2, 4, 6))
 #define LOADED_NIBBLES(p) convert_int8(vload8(0, (global const ushort *)(p)))
-#define LOADED_QUARTERS(p) vload2(0, (global const int *)(p))
+#define SHIFTS_OF_QUARTERS ((int8)(0, 2, 4, 6, 0, 2, 4, 6))
+static inline vec_i load_each_four_times(global const int *p) {
+    const int2 x = vload2(0, p);
+    return __builtin_shufflevector(x, x, 0, 0, 0, 0, 1, 1, 1, 1);
+}
 #endif
 
 // The bits from an element to the next one in what load_packed() returns.
@@ -56,7 +61,7 @@ static inline vec_i load_packed(bytes wei, long i) {
     if (wei_bits() == 4)
         return LOADED_NIBBLES(wei + (i >> 1));
     if (wei_bits() == 2)
-        return (EACH_IN_FOUR(LOADED_QUARTERS(wei + (i >> 2))) >> SHIFTS_OF_QUARTERS) & 0x03030303;
+        return (load_each_four_times((global const int *)(wei + (i >> 2))) >> SHIFTS_OF_QUARTERS) & 0x03030303;
     return load_column_s32((global const int *)(wei + i));
 }
 #endif
