@@ -209,7 +209,7 @@ def _bytes_of(packed: ArrayLike | bytes) -> NDArray[np.uint8]:
 
 class PackedInt4(np.ndarray[Any, Any]):
     """An array of bytes with two 4-bit values each that knows their type: data_type is "u4", "s4" or
-    "f4_e2m1". So whoever takes weights needs no weights_dtype. packed: uint8, as from zemm.pack_int4(); its
+    "f4_e2m1" (of PackedInt2, four values each, "u2"). So whoever takes weights needs no weights_dtype. packed: uint8, as from zemm.pack_int4(); its
     bytes are not copied.
 
     Views and copies are PackedInt4, too. Results of arithmetic are ordinary arrays, as is
@@ -217,13 +217,15 @@ class PackedInt4(np.ndarray[Any, Any]):
     """
 
     data_type: DataType | None
+    _bits = 4
 
     def __new__(cls, packed: NDArray[np.uint8], data_type: DType) -> "PackedInt4":
         array, name = check.array(packed, "packed"), dtype_name(data_type, "data_type")
         if array.dtype != np.uint8:
             raise InvalidArgumentsError(f"packed has type {array.dtype}, not uint8")
-        if name not in SUB_BYTE:
-            raise InvalidArgumentsError(f"data_type is {name}, none of {', '.join(sorted(SUB_BYTE))}")
+        if TYPES[name].bits != cls._bits:
+            known = ", ".join(sorted(t.name for t in TYPES.values() if t.bits == cls._bits and t.roles))
+            raise InvalidArgumentsError(f"data_type is {name}, none of {known}")
         made = array.view(cls)
         made.data_type = name
         return made
@@ -237,11 +239,22 @@ class PackedInt4(np.ndarray[Any, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = np.asarray(self)
-        return (np.asarray, (plain,)) if self.data_type is None else (PackedInt4, (plain, self.data_type))
+        return (np.asarray, (plain,)) if self.data_type is None else (type(self), (plain, self.data_type))
+
+
+class PackedInt2(PackedInt4):
+    """The same of bytes with four 2-bit values each, as from zemm.pack_int2(): data_type is "u2"."""
+
+    _bits = 2
+
+
+def packed_array(packed: NDArray[np.uint8], data_type: DataType) -> PackedInt4:
+    """Bytes of a type of fewer than 8 bits as an array that knows it."""
+    return (PackedInt2 if TYPES[data_type].bits == 2 else PackedInt4)(packed, data_type)
 
 
 def own_dtype(values: Any, wanted: DType | None) -> DType | None:
-    """weights_dtype for values that may know their 4-bit type. ValueError: it is another one."""
+    """weights_dtype for values that may know their type of fewer than 8 bits. ValueError: it is another one."""
     own = values.data_type if isinstance(values, PackedInt4) else None
     if own is not None and wanted is not None and dtype_name(wanted, "weights_dtype") != own:
         raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {shown(wanted)}")

@@ -153,7 +153,7 @@ class Memory(ProcessBound):
         if self.engine is None or self.engine.kind != "cpu":
             raise BufferError("only memory of a CPU engine has a DLPack form: read() copies from a GPU")
         if md.data_type in SUB_BYTE:
-            raise BufferError(f"{md!r} has two elements to a byte, which DLPack cannot express")
+            raise BufferError(f"{md!r} has several elements to a byte, which DLPack cannot express")
         try:
             layout = layout_of(md)
         except InvalidArgumentsError as error:
@@ -168,12 +168,14 @@ class Memory(ProcessBound):
 
     def as_numpy(self) -> NDArray[Any]:
         """A copy as an array with md's dims and type. ValueError: md is not row-major or has a
-        4-bit type."""
+        type of fewer than 8 bits."""
         name = self.md.data_type
         if self.md.ndims == 0 or self.md.format_kind == "host_scalar":
             raise InvalidArgumentsError(f"{self.md!r} has no array: read() returns bytes")
         if name in SUB_BYTE:
-            raise InvalidArgumentsError(f"data type {name} has two elements to a byte: see unpack_int4()")
+            raise InvalidArgumentsError(
+                f"data type {name} has several elements to a byte: see unpack_int4() and unpack_int2()"
+            )
         if self.md != MemoryDesc(self.md.dims, name):
             raise InvalidArgumentsError(f"{self.md!r} is not row-major")
         return self.read().view(numpy_dtype(name)).reshape(self.md.dims)

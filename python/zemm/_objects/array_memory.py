@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._library import library
-from zemm.dtypes import SUB_BYTE, numpy_dtype
+from zemm.dtypes import SUB_BYTE, numpy_dtype, per_byte
 from zemm.errors import InvalidArgumentsError
 from zemm.memory_desc import MemoryDesc
 from zemm.words import DataType
@@ -48,7 +48,8 @@ class ArrayLayout:
         if array.dtype != self.dtype:
             convert = "astype() converts values, view() reads the bytes as another type"
             if self.data_type in SUB_BYTE:
-                convert = f"{self.data_type} has two elements to a byte, see zemm.pack_int4()"
+                function = "pack_int2" if per_byte(self.data_type) == 4 else "pack_int4"
+                convert = f"{self.data_type} has {per_byte(self.data_type)} elements to a byte, see zemm.{function}()"
             raise InvalidArgumentsError(
                 f"{name} has type {array.dtype}, the descriptor wants {self.dtype}: {convert}; {_RAW}"
             )
@@ -96,11 +97,14 @@ def layout_of(md: MemoryDesc, index: int = 0) -> ArrayLayout:
     if name not in SUB_BYTE:
         return ArrayLayout(name, numpy_dtype(name), dims, strides, offset)
     inner = next((d for d in reversed(range(md.ndims)) if strides[d] == 1 and dims[d] > 1), None)
-    if inner is None or dims[inner] % 2 or offset % 2:
-        raise InvalidArgumentsError(f"{md!r} of two elements to a byte has rows that end inside one; {_RAW}")
-    halves = tuple(n // 2 if d == inner else n for d, n in enumerate(dims))
-    steps = tuple(1 if d == inner else s // 2 for d, s in enumerate(strides))
-    return ArrayLayout(name, np.dtype(np.uint8), halves, steps, offset // 2)
+    each = per_byte(name)
+    if inner is None or dims[inner] % each or offset % each:
+        raise InvalidArgumentsError(
+            f"{md!r} of {each} elements to a byte has rows that end inside one; {_RAW}"
+        )
+    parts = tuple(n // each if d == inner else n for d, n in enumerate(dims))
+    steps = tuple(1 if d == inner else s // each for d, s in enumerate(strides))
+    return ArrayLayout(name, np.dtype(np.uint8), parts, steps, offset // each)
 
 
 def _layout_of_part(md: MemoryDesc, index: int) -> ArrayLayout:
