@@ -127,8 +127,8 @@ def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
 def pack_int2(values: ArrayLike) -> NDArray[np.uint8]:
     """Pack four 2-bit integers into each byte, the first into the lowest bits (zemm's u2).
 
-    values: integers [.., n], all in 0..3. Returns row-major uint8 [.., n / 4]. A 1-D array may have any n; the
-    last bits are then 0. ValueError: other values or shapes.
+    values: integers [.., n], all in 0..3. Returns row-major uint8 [.., n / 4]. A 1-D array may have any n;
+    the last bits are then 0. ValueError: other values or shapes.
     """
     array = check.array(values, "values")
     if array.dtype == _NUMPY["u2"]:
@@ -164,7 +164,7 @@ def _pack_rows(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
 
 
 def join(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
-    """Codes [.., n] with one in each byte, of which the lowest `bits` count, as whole bytes: [.., n * bits / 8]."""
+    """The lowest `bits` of codes [.., n] with one in each byte, together: [.., n * bits / 8]."""
     codes = codes & np.uint8(2**bits - 1)
     packed = codes[..., 0 :: 8 // bits].copy()
     for i in range(1, 8 // bits):
@@ -209,8 +209,8 @@ def _bytes_of(packed: ArrayLike | bytes) -> NDArray[np.uint8]:
 
 class PackedInt4(np.ndarray[Any, Any]):
     """An array of bytes with two 4-bit values each that knows their type: data_type is "u4", "s4" or
-    "f4_e2m1" (of PackedInt2, four values each, "u2"). So whoever takes weights needs no weights_dtype. packed: uint8, as from zemm.pack_int4(); its
-    bytes are not copied.
+    "f4_e2m1" (of PackedInt2, four values each, "u2"). So whoever takes weights needs no weights_dtype.
+    packed: uint8, as from zemm.pack_int4(); its bytes are not copied.
 
     Views and copies are PackedInt4, too. Results of arithmetic are ordinary arrays, as is
     np.asarray(packed), which copies nothing.
@@ -254,7 +254,7 @@ def packed_array(packed: NDArray[np.uint8], data_type: DataType) -> PackedInt4:
 
 
 def own_dtype(values: Any, wanted: DType | None) -> DType | None:
-    """weights_dtype for values that may know their type of fewer than 8 bits. ValueError: it is another one."""
+    """weights_dtype for values that may know their type. ValueError: it is another one."""
     own = values.data_type if isinstance(values, PackedInt4) else None
     if own is not None and wanted is not None and dtype_name(wanted, "weights_dtype") != own:
         raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {shown(wanted)}")

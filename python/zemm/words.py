@@ -49,7 +49,7 @@ class TorchDType(Protocol):
 DTypeObject: TypeAlias = np.dtype[Any] | type[Any] | TorchDType
 # A data type in any spelling: "f32", "float32", np.float32, np.dtype("float32") or torch.float32.
 DType: TypeAlias = DataType | NumpyName | DTypeObject
-FourBitType = Literal["s4", "u4", "f4_e2m1", "int4", "uint4", "float4_e2m1fn"]
+SubByteType = Literal["s4", "u4", "f4_e2m1", "u2", "int4", "uint4", "float4_e2m1fn", "uint2"]
 
 # The type in which a layer multiplies its activations, and those of src that weights are packed for.
 Activation = Literal["f32", "f16", "bf16", "int8", "int7"]

@@ -21,7 +21,8 @@ Bytes = NDArray[np.uint8]
 
 def row_major(md: MemoryDesc, data: Bytes) -> NDArray[np.unsignedinteger] | None:
     """The elements of a memory's bytes as unsigned integers, [.., K, N]. Of fewer than 8 bits: bytes with
-    several along N, or along K if a row along N would end inside one. None: the layout is another than blocks in a dense order."""
+    several along N, or along K if a row along N would end inside one. None: the layout is another than blocks
+    in a dense order."""
     bits, each, dims = TYPES[md.data_type].bits, per_byte(md.data_type), md.dims
     is_packed = each > 1
     blocks = [1] * len(dims)

@@ -104,8 +104,8 @@ def bytes_of_weights(
     if each * rows == k and (weights.strides[-2] == 1 or rows == 1):
         return weights, dtype, -2
     raise InvalidArgumentsError(
-        f"weights {weights.shape} of packed {dtype} do not fit src {src}: K = {k} needs [.., {k}, N / {each}],"
-        f" or the transpose of [.., N, {k // each}]"
+        f"weights {weights.shape} of packed {dtype} do not fit src {src}: K = {k} needs [.., {k},"
+        f" N / {each}], or the transpose of [.., N, {k // each}]"
     )
 
 

@@ -162,7 +162,8 @@ def matmul(
         raise InvalidArgumentsError(f"src {a.shape} and weights {dims} must have two dimensions or more")
     if a_dtype in SUB_BYTE:
         raise InvalidArgumentsError(
-            f"src has type {a_dtype}: arrays of types of fewer than 8 bits are for weights; a memory may have an f4_e2m1 src"
+            f"src has type {a_dtype}: arrays of types of fewer than 8 bits are for weights; a memory may"
+            " have an f4_e2m1 src"
         )
     packed_axis = None
     if packed is not None:

@@ -35,8 +35,8 @@ def pack_floats(
     src_group: int | None,
     fpmath: FpmathMode | None,
 ) -> PackedWeights:
-    """zemm.pack(*zemm.quantize_weights(w)), with the same bits. w: [K, N] or [E, K, N]. N may end inside a byte if
-    K does not."""
+    """zemm.pack(*zemm.quantize_weights(w)), with the same bits. w: [K, N] or [E, K, N]. A row along N
+    may end inside a byte if one along K does not."""
     if 0 in w.shape:
         raise InvalidArgumentsError(f"w has shape {w.shape}: nothing to multiply")
     *leading, k, n = w.shape
@@ -75,8 +75,8 @@ def _paired_axis(w: NDArray[Any], data_type: DataType) -> int | None:
         if w.shape[axis] % each == 0:
             return axis
     raise InvalidArgumentsError(
-        f"w {w.shape}: K = {k} or N = {n} must be a multiple of {each} for {data_type} values, {each} of which"
-        " share a byte"
+        f"w {w.shape}: K = {k} or N = {n} must be a multiple of {each} for {data_type} values, {each} of"
+        " which share a byte"
     )
 
 

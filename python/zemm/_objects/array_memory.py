@@ -48,8 +48,8 @@ class ArrayLayout:
         if array.dtype != self.dtype:
             convert = "astype() converts values, view() reads the bytes as another type"
             if self.data_type in SUB_BYTE:
-                function = "pack_int2" if per_byte(self.data_type) == 4 else "pack_int4"
-                convert = f"{self.data_type} has {per_byte(self.data_type)} elements to a byte, see zemm.{function}()"
+                each = per_byte(self.data_type)
+                convert = f"{self.data_type} has {each} elements to a byte, see zemm.pack_int{8 // each}()"
             raise InvalidArgumentsError(
                 f"{name} has type {array.dtype}, the descriptor wants {self.dtype}: {convert}; {_RAW}"
             )

@@ -3,8 +3,9 @@
 
 A row of weights along K is a sequence of blocks. An element is w = scale * code - minimum, with a
 scale (and a minimum in some formats) for each group of a block. Codes are signed where ggml
-subtracts a constant from them, so that no format needs a zero point; those of 2 bits and fewer are u2, and
-the constant becomes a minimum. Codes of 3 and 4 bits become zemm's 4-bit types, those of more bits 8-bit types. Codes that number the values of a table become these values.
+subtracts a constant from them, so that no format needs a zero point; those of at most 2 bits are u2, and the
+constant becomes a minimum. Codes of 3 and 4 bits become zemm's 4-bit types, those of more bits 8-bit types.
+Codes that number the values of a table become these values.
 """
 
 from collections.abc import Callable

@@ -97,7 +97,8 @@ class Tensor:
     def values(self) -> NDArray[Any]:
         """The elements, or the numbers that stand for them, [.., K, N], as zemm.matmul() takes
         them: int8, uint8, float16, bfloat16 or float32. For data type u4, s4 and f4_e2m1 bytes with two
-        values along K each, [.., K / 2, N], for u2 with four, [.., K / 4, N]. Values without scales are a view of the file."""
+        values along K each, [.., K / 2, N], for u2 with four, [.., K / 4, N]. Values without
+        scales are a view of the file."""
         return _transposed(self._blocks if self._parts is None else self._parts.codes)
 
     @property
