@@ -219,8 +219,9 @@ def pack(
         y = zemm.matmul(x, packed)
 
     weights: [K, N] or [E, K, N] (E matrices), of any type that zemm.matmul() takes.
-    weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two values each, low nibble first, "u2" if they
-    are bytes with four: [.., K, N / 2], or with transposed [.., N, K / 2]. Those of zemm.quantize_weights() know it.
+    weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two values each, low nibble
+    first, "u2" if they are bytes with four: [.., K, N / 2], or with transposed [.., N, K / 2]. Those of
+    zemm.quantize_weights() know it.
 
     scales, zero_points: of the weights; a number, [N] or [.., G, N] for G groups of K / G elements.
     offsets: likewise, in place of zero points; weights are then scales * values + offsets.

@@ -43,8 +43,8 @@ class QuantizedActivationsU8(NamedTuple):
 
 class QuantizedWeights(NamedTuple):
     """Weights as integers: w ~ (values - zero_points) * scales. zero_points is None if symmetric. values of 4
-    or 2 bits are a zemm.PackedInt4 or PackedInt2, which knows its type. zemm.matmul() takes the tuple as weights,
-    and zemm.pack(*q) and zemm.Linear.from_quantized(*q) its parts."""
+    or 2 bits are a zemm.PackedInt4 or PackedInt2, which knows its type. zemm.matmul() takes the tuple as
+    weights, and zemm.pack(*q) and zemm.Linear.from_quantized(*q) its parts."""
 
     values: NDArray[Any]
     scales: NDArray[Any]
