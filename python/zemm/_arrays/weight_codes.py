@@ -93,7 +93,7 @@ def codes_of(matrix: NDArray[Any], rule: Rule, columns: slice | None = None) -> 
     k, n = matrix.shape
     begin, end = (0, n) if columns is None else (columns.start, columns.stop)
     if has_rows_of_k(matrix):
-        wide = max(_ELEMENTS // max(k, 1) & ~1, 2)
+        wide = max(_ELEMENTS // max(k, 1) & ~3, 4)  # values of whole bytes
         for at in range(begin, end, wide):
             part = slice(at, min(at + wide, end))
             rows = matrix.T[part].reshape(part.stop - at, -1, rule.group)
@@ -101,7 +101,7 @@ def codes_of(matrix: NDArray[Any], rule: Rule, columns: slice | None = None) -> 
             turned = None if zero_points is None else zero_points.T
             yield Codes(slice(0, k), part, values.reshape(-1, k).T, scales.T, turned)
         return
-    wide = max(_ELEMENTS // max(rule.group, 1) & ~1, _COLUMNS)
+    wide = max(_ELEMENTS // max(rule.group, 1) & ~3, _COLUMNS)
     high = max(_ELEMENTS // (max(rule.group, 1) * wide), 1) * rule.group
     for at in range(begin, end, wide):
         part = slice(at, min(at + wide, end))

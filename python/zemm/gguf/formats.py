@@ -34,7 +34,8 @@ class Format(NamedTuple):
 
     number: ggml's, in files. block: the numpy type of a block. elements: of K in a block. data_type: of the
     codes in zemm. group: elements of K that share a scale. decode: makes Parts of a 1-D array of blocks, or
-    None for a floating-point type, whose blocks are its elements.
+    None for a floating-point type, whose blocks are its elements. less: what ggml subtracts from unsigned
+    codes; minimums are scales times it.
     """
 
     number: int
@@ -43,6 +44,7 @@ class Format(NamedTuple):
     data_type: DataType
     group: int = 1
     decode: Callable[[NDArray[Any]], Parts] | None = None
+    less: int = 0
 
 
 def _fields(data: NDArray[np.uint8], bits: int, run: int) -> NDArray[np.uint8]:
@@ -240,8 +242,8 @@ FORMATS = {
     "IQ4_XS": Format(23, _block("d:f2 high:2u1 low:4u1 q:128u1"), 256, "s8", 32, _iq4_xs),
     "MXFP4": Format(39, _block("e:u1 q:16u1"), 32, "f4_e2m1", 32, _mxfp4),
     "NVFP4": Format(40, _block("d:4u1 q:32u1"), 64, "f4_e2m1", 16, _nvfp4),
-    "TQ1_0": Format(34, _block("q:48u1 high:4u1 d:f2"), 256, "u2", 256, _tq1_0),
-    "TQ2_0": Format(35, _block("q:64u1 d:f2"), 256, "u2", 256, _tq2_0),
-    "Q1_0": Format(41, _block("d:f2 q:16u1"), 128, "u2", 128, _q1_0),
-    "Q2_0": Format(42, _block("d:f2 q:16u1"), 64, "u2", 64, _q2_0),
+    "TQ1_0": Format(34, _block("q:48u1 high:4u1 d:f2"), 256, "u2", 256, _tq1_0, 1),
+    "TQ2_0": Format(35, _block("q:64u1 d:f2"), 256, "u2", 256, _tq2_0, 1),
+    "Q1_0": Format(41, _block("d:f2 q:16u1"), 128, "u2", 128, _q1_0, 1),
+    "Q2_0": Format(42, _block("d:f2 q:16u1"), 64, "u2", 64, _q2_0, 1),
 }

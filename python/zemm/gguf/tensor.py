@@ -121,10 +121,12 @@ class Tensor:
         codes = self._codes(parts)
         if self.data_type == "f4_e2m1":
             codes = codes.view(ml_dtypes.float4_e2m1fn)
+        if less := self._format.less:
+            codes = codes.view(np.int8) - np.int8(less)
         grouped = codes.reshape(*parts.scales.shape, -1).astype(np.float32)
         with np.errstate(over="ignore"):  # scales of MXFP4 may be as large as f32 holds
             grouped *= _as_f32(parts.scales)[..., None]
-        if parts.minimums is not None:
+        if parts.minimums is not None and not less:
             grouped -= parts.minimums[..., None]
         return _transposed(grouped.reshape(*self._dims[::-1]))
 
