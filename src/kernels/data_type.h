@@ -16,7 +16,7 @@ enum {
 
 // Elements of other sizes need more than loads and stores: load_narrow() and copy_element() know these.
 #define ZEMM_TYPE(name, NAME, number, bits)                                                                  \
-    _Static_assert(bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64,                         \
+    _Static_assert(bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64,            \
                    "code that depends on the bits of " #name " is missing");
 #include "types.def"
 
@@ -141,9 +141,9 @@ static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
     VECTORS_OF_8(name, 8)                                                                                    \
     VECTORS_OF_8(name, 16)
 #define FUNCTIONS_OF_4(name)                                                                                 \
-    static inline float load_##name(bytes p, long i) { return from_##name(load_narrow(p, 4, i)); }             \
+    static inline float load_##name(bytes p, long i) { return from_##name(load_narrow(p, 4, i)); }           \
     static inline void store_##name(global uchar *p, long i, float x) {                                      \
-        store_narrow(p, 4, i, (int)to_##name(x));                                                              \
+        store_narrow(p, 4, i, (int)to_##name(x));                                                            \
     }                                                                                                        \
     VECTORS_OF_4(name, 8)                                                                                    \
     VECTORS_OF_4(name, 16)

@@ -128,7 +128,8 @@ static void special(void) {
     drop();
     INVALID("boolean", zemm_memory_desc_create_host_scalar(&md, zemm_boolean));
     OK(zemm_memory_desc_destroy(NULL));
-    CHECK(zemm_data_type_size(zemm_s4) == 1 && zemm_data_type_size(zemm_u2) == 1 && zemm_data_type_size(zemm_f4_e2m1) == 1);
+    CHECK(zemm_data_type_size(zemm_s4) == 1 && zemm_data_type_size(zemm_u2) == 1 &&
+          zemm_data_type_size(zemm_f4_e2m1) == 1);
     CHECK(zemm_data_type_size(zemm_data_type_undef) == 0 && zemm_data_type_size(zemm_bf16) == 2);
     CHECK(zemm_data_type_size(zemm_e8m0) == 1 && zemm_data_type_size(zemm_s64) == 8);
 }
@@ -166,7 +167,8 @@ static void strides(void) {
     /* Rows begin at whole bytes. */
     INVALID("strides[0]=6 is no multiple of 4, but 4 elements of the 2-bit type u2 share a byte",
             STRIDED(2, d2, zemm_u2, 6, 1));
-    INVALID("share a byte", zemm_memory_desc_create_with_tag(&md, 2, ((zemm_dims_t){4, 6}), zemm_u2, zemm_ab));
+    INVALID("share a byte",
+            zemm_memory_desc_create_with_tag(&md, 2, ((zemm_dims_t){4, 6}), zemm_u2, zemm_ab));
     OK(STRIDED(2, d2, zemm_u2, 8, 1));
     CHECK(zemm_memory_desc_get_size(md) == 6);
     drop();

@@ -161,7 +161,8 @@ multiply_int4(const int count, __private const float *a, int length, struct b_pa
 // ---- 2 bits. In the vector of a step, each element has four columns, of whose elements of the same k the
 // parts of a byte are.
 
-vec_f __attribute__((overloadable)) vpermilps(vec_f table, vec_i index) __asm("llvm.x86.avx512.vpermilvar.ps.512");
+vec_f __attribute__((overloadable))
+vpermilps(vec_f table, vec_i index) __asm("llvm.x86.avx512.vpermilvar.ps.512");
 
 static inline __attribute__((always_inline)) void
 multiply_int2(const int count, __private const float *a, int length, struct b_panel b, __private vec_f *sum) {

@@ -13,8 +13,8 @@
 // Elements of src for 64 weights of a column. The host lets only K through that has whole ones.
 #define ROW_PIECES (BLOCK_ALONG_K / 64)
 
-// Loads 64 contiguous elements of K of one column. Of 4-bit types those with even numbers come first, of 2-bit
-// types each fourth one, from the first, second, third and fourth on.
+// Loads 64 contiguous elements of K of one column. Of 4-bit types those with even numbers come first, of
+// 2-bit types each fourth one, from the first, second, third and fourth on.
 static inline int16 load_64_along_k(bytes wei, long i) {
     if (!wei_is_small_int())
         return vload16(0, (global const int *)(wei + i));
@@ -31,8 +31,9 @@ static inline void order_pieces(bytes row, int length, __private int16 *pieces) 
     for (int k = 0; k < length; k += 64) {
         if (wei_bits() == 2) {
             const uint16 fours = vload16(0, (global const uint *)(row + k));
-            pieces[k / 64] = (int16)(as_int4(convert_uchar16(fours & 0xff)), as_int4(convert_uchar16(fours >> 8 & 0xff)),
-                                     as_int4(convert_uchar16(fours >> 16 & 0xff)), as_int4(convert_uchar16(fours >> 24)));
+            pieces[k / 64] =
+                (int16)(as_int4(convert_uchar16(fours & 0xff)), as_int4(convert_uchar16(fours >> 8 & 0xff)),
+                        as_int4(convert_uchar16(fours >> 16 & 0xff)), as_int4(convert_uchar16(fours >> 24)));
             continue;
         }
         const ushort16 a = vload16(0, (global const ushort *)(row + k));
@@ -46,8 +47,8 @@ static inline void order_pieces(bytes row, int length, __private int16 *pieces) 
 }
 
 // lanes[i * 16 + j]: row i of src times column n + j, for `abreast` columns, over `length` elements from k0
-// on. A row of ones if `ones`. pieces: the rows in the order of weights of fewer than 8 bits, if these are. Columns past the
-// end repeat the last one. Weights `ahead` elements further on are prefetched.
+// on. A row of ones if `ones`. pieces: the rows in the order of weights of fewer than 8 bits, if these are.
+// Columns past the end repeat the last one. Weights `ahead` elements further on are prefetched.
 static inline __attribute__((always_inline)) void
 multiply_columns(const int count, const int abreast, const bool ones, bytes src, __private const long *rows,
                  long k0, __private const int16 *pieces, bytes wei, tensor t, long first, int n, int columns,
@@ -70,9 +71,9 @@ multiply_columns(const int count, const int abreast, const bool ones, bytes src,
         }
 #pragma unroll
         for (int i = 0; i < count; ++i) {
-            const int16 a = ones            ? (int16)0x01010101
+            const int16 a = ones                 ? (int16)0x01010101
                             : wei_is_small_int() ? pieces[i * ROW_PIECES + k / 64]
-                                            : vload16(0, (global const int *)(src + rows[i] + k0 + k));
+                                                 : vload16(0, (global const int *)(src + rows[i] + k0 + k));
 #pragma unroll
             for (int j = 0; j < abreast; ++j)
                 own[i * abreast + j] = dot_quads(own[i * abreast + j], w[j], a);

@@ -38,7 +38,8 @@ static inline int16 load_two_columns(bytes wei, long first, long second) {
         return (int16)(vload8(0, (global const int *)(wei + first)),
                        vload8(0, (global const int *)(wei + second)));
     if (wei_bits() == 2) {
-        const int16 fours = convert_int16((uchar16)(vload8(0, wei + (first >> 2)), vload8(0, wei + (second >> 2))));
+        const int16 fours =
+            convert_int16((uchar16)(vload8(0, wei + (first >> 2)), vload8(0, wei + (second >> 2))));
         return SPREAD_QUARTERS(int16, fours);
     }
     return spread_eights((int8)(vload4(0, (global const int *)(wei + (first >> 1))),
@@ -56,8 +57,7 @@ static inline int16 load_along_n(bytes wei, long i) {
 static inline int load_quad(bytes wei, tensor t, long column, long k, int count) {
     int quad = 0;
     for (int j = 0; j < count; ++j)
-        quad |= (load_int(wei, spec_wei_dt(), column + (k + j) * t->row) & ((1 << wei_bits()) - 1))
-                << 8 * j;
+        quad |= (load_int(wei, spec_wei_dt(), column + (k + j) * t->row) & ((1 << wei_bits()) - 1)) << 8 * j;
     return to_domain(quad);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few rows of src and 64 columns of packed 2-bit weights, multiplied as they lie in memory. A vector has the
-// four elements of K of all columns: a byte has those of four columns at the same k. A mask leaves the bytes of
-// each fourth column, which are multiplied as they are: times 1, 4, 16 and 64. The sums are divided, and get the
-// order of columns, at the end of a block.
+// A few rows of src and 64 columns of packed 2-bit weights, multiplied as they lie in memory. A vector has
+// the four elements of K of all columns: a byte has those of four columns at the same k. A mask leaves the
+// bytes of each fourth column, which are multiplied as they are: times 1, 4, 16 and 64. The sums are divided,
+// and get the order of columns, at the end of a block.
 #pragma once
 
 #include "policy/int8_block.h"
@@ -15,8 +15,8 @@ static inline bool multiplies_quarters() {
 
 #if LANES == 16 && TILE_N == 64
 
-// The bytes of columns v, v + 4, .. of all columns, times 4^v unless that is too large for the signed bytes that
-// are multiplied with an unsigned src.
+// The bytes of columns v, v + 4, .. of all columns, times 4^v unless that is too large for the signed bytes
+// that are multiplied with an unsigned src.
 static inline vec_i bytes_of_fourth(vec_i quarters, int v) {
     if (v == 3 && !src_is_signed())
         return (quarters >> 6) & 0x03030303;
@@ -26,8 +26,8 @@ static inline int shift_of_fourth(int v) {
     return v == 3 && !src_is_signed() ? 0 : 2 * v;
 }
 
-// sum[i * NV + v] += row i of src, which begins at a[i], times column vector v, over `quads` quads along K. Sums
-// stay below 2^31: a block has at most TILE_K products below 2^14.
+// sum[i * NV + v] += row i of src, which begins at a[i], times column vector v, over `quads` quads along K.
+// Sums stay below 2^31: a block has at most TILE_K products below 2^14.
 static inline __attribute__((always_inline)) void multiply_quarters(const int count, __private const bytes *a,
                                                                     int quads, struct b_panel b,
                                                                     __private vec_i *sum) {

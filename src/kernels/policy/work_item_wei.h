@@ -61,7 +61,8 @@ static inline vec_i load_packed(bytes wei, long i) {
     if (wei_bits() == 4)
         return LOADED_NIBBLES(wei + (i >> 1));
     if (wei_bits() == 2)
-        return (load_each_four_times((global const int *)(wei + (i >> 2))) >> SHIFTS_OF_QUARTERS) & 0x03030303;
+        return (load_each_four_times((global const int *)(wei + (i >> 2))) >> SHIFTS_OF_QUARTERS) &
+               0x03030303;
     return load_column_s32((global const int *)(wei + i));
 }
 #endif

@@ -25,8 +25,7 @@ namespace {
 bool zero_points_fit_f32(const facts &f, bool flips_weights) {
     const problem &p = f.run();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    const bool is_small =
-        zp ? !zp->is_on_host && is_narrow_int(zp->data_type) : flips_weights;
+    const bool is_small = zp ? !zp->is_on_host && is_narrow_int(zp->data_type) : flips_weights;
     return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
 }
 
