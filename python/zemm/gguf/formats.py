@@ -216,7 +216,7 @@ def _q2_0(b: NDArray[Any]) -> Parts:
 
 
 def _q1_0(b: NDArray[Any]) -> Parts:
-    return _less_1(b, _fields(b["q"], 1, 1) << 1)
+    return _less_1(b, _fields(b["q"], 1, 1) << np.uint8(1))
 
 
 def _block(text: str) -> np.dtype[Any]:
