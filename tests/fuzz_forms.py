@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from support_rows import BY_NAME
 from zemm._library.kernels import Row
+from zemm.dtypes import per_byte
 
-INT8, INT4 = ("s8", "u8"), ("s4", "u4")
+INT8, INT4 = ("s8", "u8"), ("s4", "u4", "u2")
 FLOATS, SMALL_FLOATS = ("f32", "f16", "bf16"), ("f8_e5m2", "f8_e4m3", "f4_e2m1")
 OTHER_DST = ("f8_e5m2", "f8_e4m3", "s32", "s8", "u8")
 SCALE_TYPES = ("f32", "f16", "bf16", "e8m0", "f8_e4m3")
@@ -163,9 +164,8 @@ class Forms:
         if not (strides or grouping or "any" in tags or ":" in kernel) and self.maybe(0.2):
             masks = rng.choice(("1:0", "0:2", "1:2", "2:1", "3:3")) if not batch else "0:0"
             options += (f"--runtime_dims_masks={masks}",)
-        even = 2 if "4" in dt[1][:2] or dt[1] == "f4_e2m1" else 1
         if self.maybe(0.7):
-            unit_n = math.lcm(unit_n, even)
+            unit_n = math.lcm(unit_n, per_byte(dt[1]))
         has_bytes = kind == "integer" and self.sums_are_exact(dt, options, unit) and self.maybe(0.5)
         return Form(
             dt, kernel, grouping, batch, unit, unit_n, options, strides, has_bytes, category.has_few_rows

@@ -10,7 +10,7 @@ import numpy as np
 import zemm
 from numpy.typing import NDArray
 
-FOUR_BIT = ("s4", "u4", "f4_e2m1")
+PER_BYTE = {"s4": 2, "u4": 2, "f4_e2m1": 2, "u2": 4}  # elements in a byte
 Array = NDArray[np.generic]
 GUARD = 64  # bytes before and after a buffer
 
@@ -68,18 +68,22 @@ class Layout:
 
 
 def unpack(data: NDArray[np.uint8], data_type: str) -> Array:
-    """A buffer's bytes as a flat array of elements. A 4-bit element becomes a byte."""
-    if data_type not in FOUR_BIT:
+    """A buffer's bytes as a flat array of elements. A part of a byte becomes a byte."""
+    if data_type not in PER_BYTE:
         itemsize = zemm.numpy_dtype(data_type).itemsize
         return data[: data.size // itemsize * itemsize].view(zemm.numpy_dtype(data_type))
+    if data_type == "u2":
+        return np.stack([data >> 2 * i & 3 for i in range(4)], axis=-1).reshape(-1)
     elements = zemm.unpack_int4(data, 2 * data.size, data_type == "s4").copy()
     return elements.view(zemm.numpy_dtype("f4_e2m1")) if data_type == "f4_e2m1" else elements
 
 
 def pack(elements: Array, data_type: str) -> NDArray[np.uint8]:
-    if data_type in FOUR_BIT:
-        nibbles = elements.view(np.uint8) & 15
-        return nibbles[0::2] | nibbles[1::2] << 4
+    if data_type in PER_BYTE:
+        each = PER_BYTE[data_type]
+        bits = 8 // each
+        parts = elements.view(np.uint8) & (2**bits - 1)
+        return np.bitwise_or.reduce([parts[i::each] << i * bits for i in range(each)])
     return elements.view(np.uint8)
 
 

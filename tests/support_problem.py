@@ -17,9 +17,16 @@ SMALL_FLOATS = {
 SCALE_TYPES = FLOATS | {"f8_e4m3": SMALL_FLOATS["f8_e4m3"], "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu)}
 INTEGERS = {"s32": np.dtype(np.int32), "s8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
 NUMPY = FLOATS | SMALL_FLOATS | INTEGERS
-RANGES = {"s32": (-(2**31), 2**31 - 1), "s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
+RANGES = {
+    "s32": (-(2**31), 2**31 - 1),
+    "s8": (-128, 127),
+    "u8": (0, 255),
+    "s4": (-8, 7),
+    "u4": (0, 15),
+    "u2": (0, 3),
+}
 INT8 = ("s8", "u8")
-FOUR_BIT = ("s4", "u4", "f4_e2m1")
+PER_BYTE = {"s4": 2, "u4": 2, "f4_e2m1": 2, "u2": 4}  # elements in a byte
 
 
 @dataclass(frozen=True)
@@ -122,18 +129,17 @@ class Problem:
         """The strides of src, wei or dst."""
         order, pad, dt = (getattr(self, f"{name}_{what}") for what in ("order", "pad", "dt"))
         within = self.within(name)
-        return strides_of(within[0] if within else self.dims(name), order, pad, dt in FOUR_BIT)
+        return strides_of(within[0] if within else self.dims(name), order, pad, PER_BYTE.get(dt, 1))
 
 
-def strides_of(dims: tuple[int, ...], order: str | None, pad: int, four_bit: bool) -> tuple[int, ...]:
+def strides_of(dims: tuple[int, ...], order: str | None, pad: int, per_byte: int) -> tuple[int, ...]:
     axes = [ord(letter) - ord("a") for letter in order] if order else list(range(len(dims)))
     strides = [0] * len(dims)
     step = 1
     for axis in reversed(axes):
         strides[axis] = step
         step = step * max(dims[axis], 1) + pad
-        if four_bit and step % 2:
-            step += 1
+        step += -step % per_byte
     return tuple(strides)
 
 

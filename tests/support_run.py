@@ -10,8 +10,8 @@ import reference
 import zemm
 from support_problem import (
     FLOATS,
-    FOUR_BIT,
     NUMPY,
+    PER_BYTE,
     RANGES,
     SCALE_TYPES,
     SMALL_FLOATS,
@@ -57,12 +57,12 @@ def places(md: zemm.MemoryDesc) -> np.ndarray:
 
 def put(buffer: np.ndarray, values: np.ndarray, dt: str, at: np.ndarray) -> None:
     """Write logical values to their places in a buffer of bytes."""
-    if dt in FOUR_BIT:
-        nibbles = codes_of_4_bits(values, dt)
-        for odd in (0, 1):
-            here = at % 2 == odd
-            buffer[at[here] // 2] &= np.uint8(0xF0 if odd == 0 else 0x0F)
-            buffer[at[here] // 2] |= nibbles[here] << np.uint8(4 * odd)
+    if dt in PER_BYTE:
+        each, mask, codes = PER_BYTE[dt], mask_of(dt), codes_of_parts(values, dt)
+        for i in range(each):
+            here = at % each == i
+            buffer[at[here] // each] &= np.uint8(~(mask << i * 8 // each) & 255)
+            buffer[at[here] // each] |= codes[here] << np.uint8(i * 8 // each)
         return
     dtype = (NUMPY | SCALE_TYPES)[dt]
     raw = values.astype(np.float32).astype(dtype) if dt not in RANGES else values.astype(dtype)
@@ -71,17 +71,22 @@ def put(buffer: np.ndarray, values: np.ndarray, dt: str, at: np.ndarray) -> None
         buffer[at * dtype.itemsize + byte] = bytes_[..., byte]
 
 
-def codes_of_4_bits(values: np.ndarray, dt: str) -> np.ndarray:
-    """The 4 bits that stand for each value, as bytes."""
+def mask_of(dt: str) -> int:
+    """The bits of an element that is a part of a byte."""
+    return 2 ** (8 // PER_BYTE[dt]) - 1
+
+
+def codes_of_parts(values: np.ndarray, dt: str) -> np.ndarray:
+    """The bits that stand for each value, as bytes."""
     codes = values.astype(SMALL_FLOATS[dt]).view(np.uint8) if dt in SMALL_FLOATS else values.astype(np.int64)
-    return (codes & 15).astype(np.uint8)
+    return (codes & mask_of(dt)).astype(np.uint8)
 
 
 def get(buffer: np.ndarray, dims: tuple[int, ...], dt: str, strides: tuple[int, ...]) -> np.ndarray:
-    if dt in FOUR_BIT:
-        at = offsets(dims, strides)
-        nibbles = buffer[at // 2] >> (4 * (at % 2)).astype(np.uint8) & np.uint8(15)
-        return nibbles.view(NUMPY[dt])
+    if dt in PER_BYTE:
+        at, each = offsets(dims, strides), PER_BYTE[dt]
+        codes = buffer[at // each] >> (at % each * 8 // each).astype(np.uint8) & np.uint8(mask_of(dt))
+        return codes.view(NUMPY[dt])
     size = NUMPY[dt].itemsize
     at = offsets(dims, strides)[..., None] * size + np.arange(size)
     return np.ascontiguousarray(buffer[at]).view(NUMPY[dt])[..., 0]
@@ -91,8 +96,9 @@ def bits_of(dims: tuple[int, ...], dt: str, strides: tuple[int, ...], size: int)
     """The bits that belong to a tensor in its buffer of `size` bytes."""
     bits = np.zeros(size, np.uint8)
     at = offsets(dims, strides)
-    if dt in FOUR_BIT:
-        np.bitwise_or.at(bits, at // 2, np.uint8(15) << (4 * (at % 2)).astype(np.uint8))
+    if dt in PER_BYTE:
+        each = PER_BYTE[dt]
+        np.bitwise_or.at(bits, at // each, np.uint8(mask_of(dt)) << (at % each * 8 // each).astype(np.uint8))
         return bits
     itemsize = NUMPY[dt].itemsize
     bits[at[..., None] * itemsize + np.arange(itemsize)] = 0xFF
@@ -100,10 +106,8 @@ def bits_of(dims: tuple[int, ...], dt: str, strides: tuple[int, ...], size: int)
 
 
 def memory(engine: zemm.Engine, values: np.ndarray, dt: str, tag: str | None = None) -> zemm.Memory:
-    """A small dense tensor. Rows of 4-bit elements that have an odd length are written as one
-    dimension.
-    """
-    dims = (values.size,) if dt in FOUR_BIT and values.shape[-1] % 2 else values.shape
+    """A small dense tensor. Rows that end inside a byte are written as one dimension."""
+    dims = (values.size,) if values.shape[-1] % PER_BYTE.get(dt, 1) else values.shape
     md = zemm.MemoryDesc(dims, dt, tag)
     buffer = np.zeros(max(md.size, 1), np.uint8)
     put(buffer, values.reshape(dims), dt, places(md))

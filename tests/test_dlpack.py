@@ -147,6 +147,7 @@ def test_refusals(engine: zemm.Engine, x: Any, sentence: str) -> None:
     "md",
     [
         lambda: zemm.MemoryDesc((4, 4), "u4"),
+        lambda: zemm.MemoryDesc((4, 4), "u2"),
         lambda: zemm.MemoryDesc((64, 64), "s8", tag="BA16a64b4a"),
     ],
 )

@@ -135,14 +135,12 @@ def test_small_floats_as_integers(type_name: str, tmp_path: Path) -> None:
 def all_codes(type_name: str) -> set[float]:
     """What the codes of a type are, but -0 of f4_e2m1."""
     kind = FORMATS[type_name].data_type
-    if type_name in CODES:
-        return set(CODES[type_name][2])
+    if kind == "u2":
+        return {"TQ1_0": {0, 1, 2}, "Q1_0": {0, 2}}.get(type_name, {0, 1, 2, 3})
     if kind == "f4_e2m1":
         return {sign * value for sign in (-1, 1) for value in (0, 0.5, 1, 1.5, 2, 3, 4, 6)}
     if type_name.startswith("IQ4"):
         return {*gguf.quants.IQ4_NL.kvalues}
-    if type_name.startswith("TQ"):
-        return {-1, 0, 1} if type_name == "TQ1_0" else {-1, 0, 1, 2}
     bits = int(type_name[1])
     low = -(2 ** (bits - 1)) if kind.startswith("s") else 0
     return set(range(low, low + 2**bits))
@@ -161,6 +159,9 @@ def test_members(type_name: str, tmp_path: Path) -> None:
         assert values.shape == (k // 2, n)
         values = zemm.unpack_int4(values.T, n * k, signed=kind == "s4").reshape(n, k).T
         values = values.view(zemm.numpy_dtype(kind)).astype(np.float32) if kind == "f4_e2m1" else values
+    elif kind == "u2":
+        assert values.shape == (k // 4, n)
+        values = zemm.unpack_int2(values.T, n * k).reshape(n, k).T
     else:
         assert values.dtype == {"u8": np.uint8, "s8": np.int8}[kind]
     assert values.shape == (k, n)
@@ -197,7 +198,7 @@ def test_table_of_the_page(tmp_path: Path) -> None:
 
 
 def test_types_with_minimums() -> None:
-    named = {"Q4_1", "Q5_1", "Q2_K", "Q4_K", "Q5_K"}
+    named = {"Q4_1", "Q5_1", "Q2_K", "Q4_K", "Q5_K", "Q1_0", "Q2_0", "TQ1_0", "TQ2_0"}
     for name in QUANTISED:
         form = FORMATS[name]
         assert form.decode

@@ -61,7 +61,7 @@ def test_integers(engine: zemm.Engine, stream: zemm.Stream, types: str, m: int) 
 
 FOUR_BITS = [
     "f32:f4_e2m1:f32", "f4_e2m1:f4_e2m1:f32", "f4_e2m1:f8_e4m3:f32", "f32:u4:f32", "bf16:s4:f32", "s8:u4:f32",
-    "u8:s4:s32",
+    "u8:s4:s32", "f32:u2:f32", "s8:u2:f32",
 ]  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def no_bf16(base: Problem, splits_f16: bool) -> str:
     if base.src_dt == "f32" and (not base.fpmath or base.fpmath[0] not in ("bf16", "any")):
         return "which the fpmath mode has to allow"
     if base.wei_zp and base.wei_zp.dt == "s32":
-        return "zero points have to be 8-bit or 4-bit"
+        return "zero points have to be tensors of 8 bits"
     return ""
 
 

@@ -27,11 +27,11 @@ ROLES = ("src", "weights", "dst", "bias")
 # this table.
 TAKEN = {
     "src": "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 s8 u8 f64",
-    "weights": "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 s8 u8 s4 u4 f64",
+    "weights": "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 s8 u8 s4 u4 u2 f64",
     "dst": "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 s32 s8 u8 f64",
     "bias": "f32 f16 bf16 f8_e5m2 f8_e4m3 s32 s8 u8 f64",
 }
-CONVERTED = "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 e8m0 s32 s8 u8 s4 u4 f64"
+CONVERTED = "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 e8m0 s32 s8 u8 s4 u4 u2 f64"
 
 
 def test_all_types_of_the_header_are_listed() -> None:
@@ -107,7 +107,7 @@ def test_python_knows_all_algorithms() -> None:
 def test_matmul_takes_the_types_of_its_columns(engine: zemm.Engine, role: str, name: str) -> None:
     """All other operands are f16, because oneDNN defines f16 with any type but f64, which has f64."""
     types = {**dict.fromkeys(ROLES, "f64" if name == "f64" else "f16"), role: name}
-    shapes = {"src": (4, 8), "weights": (8, 2), "dst": (4, 2), "bias": (1, 2)}
+    shapes = {"src": (4, 8), "weights": (8, 4), "dst": (4, 4), "bias": (1, 4)}
     src, weights, dst, bias = (zemm.MemoryDesc(shapes[r], types[r]) for r in ROLES)
     attr = zemm.Attr()
     attr.set_fpmath_mode("f16", apply_to_int=True)
@@ -123,7 +123,7 @@ def test_matmul_takes_the_types_of_its_columns(engine: zemm.Engine, role: str, n
 
 @pytest.mark.parametrize("name", lists.TYPES)
 def test_reorder_converts_the_types_of_kernels(engine: zemm.Engine, name: str) -> None:
-    src, dst = zemm.MemoryDesc((4, 2), name), zemm.MemoryDesc((4, 2), "f32")
+    src, dst = zemm.MemoryDesc((2, 4), name), zemm.MemoryDesc((2, 4), "f32")
     if lists.TYPES[name].is_converted:
         assert zemm.ReorderPrimitiveDesc(engine, src, dst).impl_info
         return
@@ -185,20 +185,20 @@ NEW_TYPES = {
         ("generic", "avx512_vnni", "xe_int8"),
     ),
     "INTEGERS_OF_WEIGHTS": (
-        "ZEMM_INT_TYPE(u2, U2, 20, 2, no, 0, 3, no, yes, no, no, no, no, no)",
+        "ZEMM_INT_TYPE(s2, S2, 20, 2, yes, -2, 1, no, yes, no, no, no, no, no)",
         ("avx512_vnni", "xe_int8"),
     ),
     "SIZES": (
-        "ZEMM_INT_TYPE(u2, U2, 20, 2, no, 0, 3, no, no, no, no, no, no, no)",
+        "ZEMM_INT_TYPE(u1, U1, 20, 1, no, 0, 1, no, no, no, no, no, no, no)",
         ("generic", "xe_fma"),
     ),
     "INTEGER_ZERO_POINTS": (
-        "ZEMM_INT_TYPE(u2, U2, 20, 2, no, 0, 3, no, no, no, no, no, yes, no)",
+        "ZEMM_INT_TYPE(s2, S2, 20, 2, yes, -2, 1, no, no, no, no, no, yes, no)",
         ("avx512_vnni", "avx2"),
     ),
 }
 
-SENTENCES = {"SIZES": "code that depends on the bits of u2 is missing"}
+SENTENCES = {"SIZES": "code that depends on the bits of u1 is missing"}
 
 
 @pytest.mark.parametrize("types", NEW_TYPES)

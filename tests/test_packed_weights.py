@@ -46,6 +46,19 @@ def test_unpack_of_4_bits(engine: zemm.Engine, signed: bool) -> None:
     assert np.array_equal(packed.unpack(), zemm.pack_int4(odd).T)
 
 
+def test_unpack_of_2_bits(engine: zemm.Engine) -> None:
+    values = BITS4 & 3
+    whole = zemm.pack(zemm.PackedInt2(zemm.pack_int2(values), "u2"), engine=engine)
+    assert (whole.dims, len(whole), whole.data_type) == ((3, K, N), 3, "u2")
+    assert np.array_equal(whole.unpack(), zemm.pack_int2(values))
+    assert np.array_equal(whole[2].unpack(), zemm.pack_int2(values[2]))
+    # An N that is no multiple of 4 needs bytes with four values along K.
+    odd = np.ascontiguousarray(values[0, :, :-1].T)
+    packed = zemm.pack(zemm.pack_int2(odd), weights_dtype="u2", transposed=True, engine=engine)
+    assert packed.dims == (K, N - 1)
+    assert np.array_equal(packed.unpack(), zemm.pack_int2(odd).T)
+
+
 def test_the_layout_is_the_kernels(engine: zemm.Engine) -> None:
     packed = packed_u8(engine)
     assert packed.md.inner_nblks > 0
@@ -156,15 +169,21 @@ def test_refusals(engine: zemm.Engine, call: Any, sentence: str) -> None:
     assert sentence in str(error.value)
 
 
-@pytest.mark.parametrize("bits", [4, 8])
-@pytest.mark.parametrize(("k", "n"), [(70, 46), (66, 47), (8, 2), (130, 129)])
+@pytest.mark.parametrize("bits", [2, 4, 8])
+@pytest.mark.parametrize(("k", "n"), [(70, 46), (66, 47), (66, 48), (8, 2), (130, 129)])
 def test_unpack_moves_blocks(engine: zemm.Engine, k: int, n: int, bits: int) -> None:
     """Sizes that blocks do not divide, of one matrix, of several, and of one of several."""
     codes = RNG.integers(0, 2**bits, (3, n, k)).astype(np.uint8)
     plain = codes.swapaxes(-1, -2)
-    if bits == 4:
-        plain = zemm.pack_int4(plain) if n % 2 == 0 else zemm.pack_int4(codes).swapaxes(-1, -2)
-    values, data_type = (zemm.pack_int4(codes), "u4") if bits == 4 else (codes, None)
+    values, data_type = codes, None
+    if bits != 8:
+        if k % (8 // bits):
+            k += -k % (8 // bits)
+            codes = np.pad(codes, ((0, 0), (0, 0), (0, k - codes.shape[-1])))
+            plain = codes.swapaxes(-1, -2)
+        pack = zemm.pack_int2 if bits == 2 else zemm.pack_int4
+        plain = pack(plain) if n % (8 // bits) == 0 else pack(codes).swapaxes(-1, -2)
+        values, data_type = pack(codes), f"u{bits}"
     whole = zemm.pack(values, weights_dtype=data_type, transposed=True, engine=engine)
     assert row_major(whole.md, whole.memory.read()) is not None, "the layout is one that numpy takes apart"
     assert np.array_equal(whole.unpack(), plain)

@@ -70,6 +70,20 @@ def test_4_bit_weights(engine: zemm.Engine, transposed: bool, signed: bool) -> N
     assert np.array_equal(zemm.matmul(a, own_type, weights_scales=scales, engine=engine), expected)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_2_bit_weights(engine: zemm.Engine, transposed: bool) -> None:
+    m, k, n, group = 3, 64, 12, 32
+    a, b = integers(-128, 127, (m, k), np.int8), integers(0, 3, (k, n), np.uint8)
+    scales, points = powers_of_two((k // group, n)), integers(0, 3, (k // group, n), np.uint8)
+    packed = zemm.pack_int2(b.T).T if transposed else zemm.pack_int2(b)
+    expected = wide(a) @ ((wide(b) - per_k(points, k, 0)) * per_k(scales, k, 0))
+    parameters = {"weights_scales": scales, "weights_zero_points": points, "engine": engine}
+    assert np.array_equal(zemm.matmul(a, packed, weights_dtype="u2", **parameters), expected)
+    own_type = b.astype(zemm.numpy_dtype("u2"))
+    assert np.array_equal(zemm.matmul(a, own_type, **parameters), expected)
+    assert np.array_equal(zemm.matmul(wide(a).astype(np.float32), own_type, **parameters), expected)
+
+
 F8 = [np.dtype(ml_dtypes.float8_e5m2), np.dtype(ml_dtypes.float8_e4m3fn)]
 F4 = np.dtype(ml_dtypes.float4_e2m1fn)
 E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import zemm
 
-K, N = 84, 10
+K, N = 84, 12
 GROUPS = (
     1,
     6,
@@ -61,10 +61,12 @@ class Weights:
         if group is None and batch:  # scales [.., N] of a batch are not [.., G, N]
             scales, zero_points = scales[..., None, :], zero_points[..., None, :]
         self.arguments = {"weights": values, "weights_scales": scales, "weights_zero_points": zero_points}
-        self.arguments["weights_dtype"] = "u4" if bits == 4 else None
+        self.arguments["weights_dtype"] = None if bits == 8 else f"u{bits}"
         codes = values
         if bits == 4:
             codes = zemm.unpack_int4(values, self.w.size, signed=False).reshape(self.w.shape)
+        elif bits == 2:
+            codes = zemm.unpack_int2(values, self.w.size).reshape(self.w.shape)
         scales, zero_points = (
             per_k(p, -2) if p.ndim > 1 else p.astype(np.float64) for p in (scales, zero_points)
         )
@@ -131,7 +133,7 @@ def test_quantised_on_the_device(engine: zemm.Engine, rows: tuple[int, ...], dty
         check(engine, a, Weights((2,), 8, 12))
 
 
-@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("bits", [2, 4, 8])
 def test_floating_point_activations(engine: zemm.Engine, bits: int) -> None:
     x = np.random.default_rng(9).standard_normal((2, 3, K)).astype(np.float32)
     for group in (None, *GROUPS):

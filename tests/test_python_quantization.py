@@ -64,17 +64,21 @@ def test_activations_of_other_types(dtype: type) -> None:
 
 
 @settings(deadline=None)
-@given(grouped(2, 2, 0), st.sampled_from([4, 8]))
+@given(grouped(2, 2, 0), st.sampled_from([2, 4, 8]))
 def test_weights(case: tuple[np.ndarray, int], bits: int) -> None:
     w, group = case
-    if bits == 4:
-        w = np.concatenate([w, w], axis=1)  # N must be even
+    w = np.concatenate([w] * (8 // bits), axis=1)  # rows must end with a byte
     k, n = w.shape
     values, scales, zero_points = zemm.quantize_weights(w, bits, group)
     assert scales.shape == zero_points.shape == (k // group, n)
     assert (scales.dtype, zero_points.dtype, values.dtype) == (np.float32, np.uint8, np.uint8)
     assert zero_points.max() < 2**bits
-    codes = values if bits == 8 else zemm.unpack_int4(values, k * n, signed=False).reshape(k, n)
+    codes = values
+    if bits != 8:
+        unpacked = (
+            zemm.unpack_int2(values, k * n) if bits == 2 else zemm.unpack_int4(values, k * n, signed=False)
+        )
+        codes = unpacked.reshape(k, n)
     assert codes.shape == w.shape
     for g, column in np.ndindex(scales.shape):
         part = w[g * group : (g + 1) * group, column].astype(np.float64)
@@ -173,6 +177,8 @@ def test_zeros_need_no_division() -> None:
         (lambda: zemm.quantize_activations(np.ones((1, 2)), 2, "f8"), ["f8"]),
         (lambda: zemm.quantize_weights(np.ones((4, 2)), 5), ["5"]),
         (lambda: zemm.quantize_weights(np.ones((4, 3)), 4), ["(4, 3)"]),
+        (lambda: zemm.quantize_weights(np.ones((4, 6)), 2), ["(4, 6)", "multiple of 4"]),
+        (lambda: zemm.quantize_weights(np.ones((4, 4)), 2, symmetric=True), ["2 bits", "symmetric"]),
         (lambda: zemm.quantize_weights(np.ones((4, 2)), 8, 3), ["4", "3"]),
         (lambda: zemm.quantize_weights(np.ones(4), 8), ["(4,)"]),
         (lambda: zemm.quantize_weights(np.array([[-np.inf]]), 8), ["w[0, 0]", "-inf"]),
@@ -180,6 +186,11 @@ def test_zeros_need_no_division() -> None:
         (lambda: zemm.pack_int4([-1, 8]), ["-1", "8"]),
         (lambda: zemm.pack_int4(np.zeros((2, 3), int)), ["(2, 3)"]),
         (lambda: zemm.pack_int4([0.5]), ["float64"]),
+        (lambda: zemm.pack_int2([-1, 3]), ["-1", "3"]),
+        (lambda: zemm.pack_int2([4]), ["4"]),
+        (lambda: zemm.pack_int2(np.zeros((2, 6), int)), ["(2, 6)"]),
+        (lambda: zemm.unpack_int2(b"ab", 9), ["9", "8"]),
+        (lambda: zemm.PackedInt2(np.zeros(2, np.uint8), "u4"), ["u4", "u2"]),
         (lambda: zemm.unpack_int4(b"ab", 5, True), ["5", "4"]),
         (lambda: zemm.unpack_int4(b"ab", -1, True), ["-1"]),
         (lambda: zemm.numpy_dtype("f99"), ["f99"]),

@@ -40,8 +40,8 @@ def test_words_are_the_library_s(literal: Any, enum: str, left_out: set[str]) ->
 def test_types_are_those_of_the_list() -> None:
     assert set(get_args(words.DataType)) == set(lists.TYPES)
     assert set(get_args(words.NumpyName)) == {dtypes.numpy_dtype(name).name for name in lists.TYPES}
-    four_bit = {*dtypes.FOUR_BIT, *(dtypes.numpy_dtype(name).name for name in dtypes.FOUR_BIT)}
-    assert set(get_args(words.FourBitType)) == four_bit
+    small = {*dtypes.SUB_BYTE, *(dtypes.numpy_dtype(name).name for name in dtypes.SUB_BYTE)}
+    assert set(get_args(words.SubByteType)) == small
 
 
 def test_post_ops_are_those_of_the_list() -> None:
@@ -81,7 +81,7 @@ def test_every_spelling(name: words.DataType) -> None:
     for spelling in (*spellings, TorchDtype(dtype.name)):
         assert zemm.dtype_name(spelling) == name
         assert zemm.numpy_dtype(spelling) == dtype
-        assert zemm.MemoryDesc((2, 2), spelling) == zemm.MemoryDesc((2, 2), name)
+        assert zemm.MemoryDesc((2, 4), spelling) == zemm.MemoryDesc((2, 4), name)
 
 
 def test_spellings_of_torch() -> None:

@@ -10,16 +10,22 @@ import numpy as np
 import pytest
 import zemm
 from hypothesis import strategies as st
-from support_layout import Buffer, Layout
+from support_layout import PER_BYTE, Buffer, Layout
 from support_tiers import random_cases
 from zemm import ARG_ATTR_SCALES, ARG_ATTR_ZERO_POINTS, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
 
-RANGES = {"s32": (-(2**31), 2**31 - 1), "s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
+RANGES = {
+    "s32": (-(2**31), 2**31 - 1),
+    "s8": (-128, 127),
+    "u8": (0, 255),
+    "s4": (-8, 7),
+    "u4": (0, 15),
+    "u2": (0, 3),
+}
 FLOATS = ("f32", "f16", "bf16")
 SMALL_FLOATS = ("f8_e5m2", "f8_e4m3", "f4_e2m1", "e8m0")
 SCALES = (*FLOATS, "f8_e4m3", "e8m0")
 TYPES = (*FLOATS, *SMALL_FLOATS, *RANGES)
-FOUR_BIT = ("s4", "u4", "f4_e2m1")
 MOVED = ("f64", "s64")  # types that are only copied, not converted
 Array = np.ndarray[Any, Any]
 
@@ -30,20 +36,18 @@ def layouts(draw: st.DrawFn, dims: tuple[int, ...], data_type: str) -> Layout:
     order = draw(st.permutations(range(ndims)))
     letters = [chr(ord("a") + d) for d in order]
     kind = draw(st.sampled_from(["plain", "gaps", "blocked", "blocked"]))
-    four_bit = data_type in FOUR_BIT
+    per_byte = PER_BYTE.get(data_type, 1)
     if kind == "blocked":
-        count = draw(st.integers(1, 3))
-        blocks = [
-            (draw(st.sampled_from([2, 4, 8, 16])), draw(st.integers(0, ndims - 1))) for _ in range(count)
-        ]
+        count, sizes = draw(st.integers(1, 3)), [n for n in (2, 4, 8, 16) if n % per_byte == 0]
+        blocks = [(draw(st.sampled_from(sizes)), draw(st.integers(0, ndims - 1))) for _ in range(count)]
         blocked = {d for _, d in blocks}
         tag = "".join(c.upper() if ord(c) - ord("a") in blocked else c for c in letters)
         tag += "".join(f"{size}{chr(ord('a') + d)}" for size, d in blocks)
         return Layout(dims, data_type, tag)
     strides, span = [0] * ndims, 1
     for d in reversed(order):
-        if four_bit and span > 1:
-            span += span % 2
+        if span > 1:
+            span += -span % per_byte
         strides[d] = span
         span = span * dims[d] + (2 * draw(st.integers(0, 3)) if kind == "gaps" else 0)
     return Layout(dims, data_type, strides=tuple(strides))
@@ -167,7 +171,9 @@ def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
             if not data.draw(st.booleans()) or (what == "zp" and dt not in RANGES):
                 continue
             is_scale = what == "scale"
-            mask, groups = data.draw(parameters(dims, is_scale and name == "src" and dt in ("s4", "u4")))
+            mask, groups = data.draw(
+                parameters(dims, is_scale and name == "src" and dt in ("s4", "u4", "u2"))
+            )
             if name == "dst" and not is_scale:
                 groups = None  # only those of src have groups
             scales = SCALES if mask else FLOATS  # a common scale is never narrow
@@ -260,12 +266,25 @@ def test_edges(engine: zemm.Engine, name: str) -> None:
     np.testing.assert_array_equal(found.view(np.uint8), expected.view(np.uint8))
 
 
-UNIT = {"s8": 4, "u8": 4, "s4": 4, "u4": 4, "f32": 1, "f16": 1, "bf16": 1, "f8_e4m3": 4, "f4_e2m1": 4}
+UNIT = {
+    "s8": 4,
+    "u8": 4,
+    "s4": 4,
+    "u4": 4,
+    "u2": 4,
+    "f32": 1,
+    "f16": 1,
+    "bf16": 1,
+    "f8_e4m3": 4,
+    "f4_e2m1": 4,
+}
 
 
 def packed_tag(batch: int, data_type: str, columns: int = 64) -> str:
     k, n = "abcd"[batch], "abcd"[batch + 1]
     unit = f"4{k}" if UNIT[data_type] == 4 else ""
+    if data_type == "u2":  # four columns share the bytes of a unit
+        columns, unit = columns // 4, f"{unit}4{n}"
     return f"{'abcd'[:batch]}{n}{k}".replace(n, n.upper()).replace(k, k.upper()) + f"16{k}{columns}{n}{unit}"
 
 
@@ -281,7 +300,7 @@ def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[i
     for k, n in itertools.product(sizes, [1, 2, 16, 63, 64, 65, 130]):
         dims = (*batch, k, n)
         inner = n if plain == "kn" else k
-        pitch = inner + (-inner % 4 if plain == "nk" or data_type in FOUR_BIT else 0)
+        pitch = inner + (-inner % 4 if plain == "nk" or data_type in PER_BYTE else 0)
         strides = [0] * len(batch) + ([pitch, 1] if plain == "kn" else [1, pitch])
         span = pitch * (k if plain == "kn" else n)
         for d in reversed(range(len(batch))):
@@ -303,14 +322,14 @@ def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[i
 
 
 @pytest.mark.parametrize("plain", ["kn", "nk", "neither"])
-@pytest.mark.parametrize("data_type", UNIT)
+@pytest.mark.parametrize("data_type", [name for name in UNIT if name != "u2"])
 def test_packing_in_lanes(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, data_type: str, plain: str
 ) -> None:
     """The kernel for GPUs: columns with and without whole units, any strides, incomplete blocks."""
     monkeypatch.setenv("ZEMM_KERNEL", "reorder_pack_lanes")
     block = 16 * UNIT[data_type]
-    step = 2 if data_type in FOUR_BIT else 1  # rows of half bytes begin at whole bytes
+    step = PER_BYTE.get(data_type, 1)  # rows begin at whole bytes
     for k, n, gap in itertools.product((2, block, 3 * block + 2), (2, 64, 130), (0, step)):
         along, across = (n, k) if plain == "kn" else (k, n)
         unit = 6 if plain == "neither" else 1

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import zemm
 from hypothesis import strategies as st
-from support_layout import Buffer, Layout, pack, unpack
+from support_layout import PER_BYTE, Buffer, Layout, pack, unpack
 from support_tiers import random_cases
 from test_quantize_floats import MODES, attr_of, expected
-from test_reorder import FOUR_BIT, converted, layouts, run, shapes, values_of
+from test_reorder import converted, layouts, run, shapes, values_of
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_TO
 
-TYPES = ("f32", "bf16", "f8_e4m3", "f4_e2m1", "s32", "s8", "u4")
+TYPES = ("f32", "bf16", "f8_e4m3", "f4_e2m1", "s32", "s8", "u4", "u2")
 
 
 def tag_of(data: st.DataObject, ndims: int, blocked: bool) -> str:
@@ -31,7 +31,7 @@ def check_conversion(engine: zemm.Engine, src: Buffer, dst: Buffer, values: np.n
     dst_dt = dst.layout.data_type
     src.put(values)
     exact = values.astype(
-        np.int64 if values.dtype.kind in "iu" and dst_dt in ("s32", "s8", "u4") else np.float32
+        np.int64 if values.dtype.kind in "iu" and dst_dt in ("s32", "s8", "u4", "u2") else np.float32
     )
     want = dst.with_tensor(converted(exact, dst_dt))
     run(engine, src, dst)
@@ -46,8 +46,8 @@ def test_many_dims(engine: zemm.Engine, data: st.DataObject) -> None:
     src_dt, dst_dt = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(TYPES))
     tags = [tag_of(data, ndims, data.draw(st.booleans())) for _ in range(2)]
     for tag, dt in zip(tags, (src_dt, dst_dt), strict=True):
-        if dt in FOUR_BIT and tag.islower() and tag.isalpha():  # rows of whole bytes
-            dims[ord(tag[-1]) - ord("a")] = 2
+        if dt in PER_BYTE and tag.islower() and tag.isalpha():  # rows of whole bytes
+            dims[ord(tag[-1]) - ord("a")] = PER_BYTE[dt]
     seed = data.draw(st.integers(0, 2**32))
     src, dst = (
         Buffer(Layout(tuple(dims), dt, tag), engine, seed)
@@ -61,7 +61,7 @@ def test_repeated_elements(engine: zemm.Engine, data: st.DataObject) -> None:
     """src has stride 0 along some dimensions."""
     dims = data.draw(shapes())
     repeated = data.draw(st.lists(st.sampled_from(range(len(dims))), min_size=1, unique=True))
-    src_dt = data.draw(st.sampled_from([dt for dt in TYPES if dt not in FOUR_BIT]))
+    src_dt = data.draw(st.sampled_from([dt for dt in TYPES if dt not in PER_BYTE]))
     dst_dt = data.draw(st.sampled_from(TYPES))
     stored = tuple(1 if d in repeated else n for d, n in enumerate(dims))
     strides = [0] * len(dims)

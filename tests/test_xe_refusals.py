@@ -54,7 +54,7 @@ REFUSED = {
     "f32, s32 zero points": (
         TF32_ROWS,
         replace(F32, wei_dt="u8", fpmath=("tf32", True), wei_zp=zero_point(2)),
-        "zero points have to be 8-bit or 4-bit tensors",
+        "zero points have to be tensors of 8 bits or fewer",
     ),
     "bf16 by differences of 9 bits": (
         HALF_ROWS,
@@ -64,12 +64,12 @@ REFUSED = {
     "f16, float zero points, strict": (
         HALF_ROWS,
         replace(WIDENED, fpmath=("strict", True), wei_zp=zero_point(2, (), "f16")),
-        "weights less their zero points are f16 in it, for which zero points have to be 8-bit or 4-bit",
+        "weights less their zero points are f16 in it, for which zero points have to be tensors of 8 bits",
     ),
     "f16, float zero points, mode for floats only": (
         HALF_ROWS,
         replace(WIDENED, fpmath=("any", False), wei_zp=zero_point(2, (), "f16")),
-        "weights less their zero points are f16 in it, for which zero points have to be 8-bit or 4-bit",
+        "weights less their zero points are f16 in it, for which zero points have to be tensors of 8 bits",
     ),
     "f16 by f32": (
         ROUNDING,
@@ -112,12 +112,12 @@ REFUSED = {
     "widened, s32 zero points": (
         HALF_ROWS,
         replace(WIDENED, wei_zp=zero_point(2)),
-        "zero points have to be 8-bit or 4-bit tensors",
+        "zero points have to be tensors of 8 bits or fewer",
     ),
     "widened, a host zero point": (
         HALF_ROWS,
         replace(WIDENED, wei_zp=zero_point(dt="u8", host=True)),
-        "zero points have to be 8-bit or 4-bit tensors",
+        "zero points have to be tensors of 8 bits or fewer",
     ),
     "huge K": (INT8_ROWS, replace(INT8, src_dims=(1, HUGE), wei_dims=(HUGE, 64)), "up to 2\\^30"),
     "huge M": (INT8_ROWS, replace(INT8, src_dims=(HUGE, 256)), "up to 2\\^30"),

@@ -49,6 +49,7 @@ typedef enum {
     zemm_f4_e2m1 = 14, /* OCP 4-bit float */
     zemm_f4_e3m0 = 15, /* deprecated: rejected in memory descriptors */
     zemm_s64 = 16,     /* int64_t */
+    zemm_u2 = 17,      /* 0..3, four per byte, the first in the lowest bits */
     zemm_data_type_max = 0x7fff
 } zemm_data_type_t;
 

@@ -22,7 +22,16 @@ from zemm._functions.warm import Warmed, warm
 from zemm._library import check, library
 from zemm._library.library import ARG, RUNTIME_DIM, version
 from zemm.attributes import Attr, PostOps
-from zemm.dtypes import PackedInt4, dtype_name, numpy_dtype, pack_int4, unpack_int4
+from zemm.dtypes import (
+    PackedInt2,
+    PackedInt4,
+    dtype_name,
+    numpy_dtype,
+    pack_int2,
+    pack_int4,
+    unpack_int2,
+    unpack_int4,
+)
 from zemm.engine import Engine, Stream
 from zemm.errors import (
     DeviceError,
@@ -143,6 +152,7 @@ __all__ = [
     "Module",
     "NoDeviceError",
     "OutOfMemoryError",
+    "PackedInt2",
     "PackedInt4",
     "PackedWeights",
     "PostOps",
@@ -167,6 +177,7 @@ __all__ = [
     "matmul",
     "numpy_dtype",
     "pack",
+    "pack_int2",
     "pack_int4",
     "quantize_activations",
     "quantize_floats",
@@ -176,6 +187,7 @@ __all__ = [
     "set_num_threads",
     "set_primitive_cache_capacity",
     "set_verbose",
+    "unpack_int2",
     "unpack_int4",
     "version",
     "warm",

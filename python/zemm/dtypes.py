@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm's names of data types, the numpy types for them, packing of two 4-bit elements into a byte, and
+"""zemm's names of data types, the numpy types for them, packing of 4-bit and 2-bit elements into bytes, and
 numbers of Python in these types, which refuse what they cannot hold."""
 
 import math
@@ -29,17 +29,24 @@ _NUMPY: dict[DataType, np.dtype[Any]] = {
     "f8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
     "f8_e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
     "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
-    # numpy stores one element in a byte, zemm two: see pack_int4().
+    # numpy stores one element in a byte, zemm two or four: see pack_int4() and pack_int2().
     "s4": np.dtype(ml_dtypes.int4),
     "u4": np.dtype(ml_dtypes.uint4),
+    "u2": np.dtype(ml_dtypes.uint2),
     "f4_e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
 }
 _NAMES: dict[np.dtype[Any] | None, DataType] = {dtype: name for name, dtype in _NUMPY.items()}
 _BY_WORD: dict[str, DataType] = {dtype.name: name for name, dtype in _NUMPY.items()} | {n: n for n in _NUMPY}
 
-FOUR_BIT = frozenset(t.name for t in TYPES.values() if t.bits == 4)
+# Several of their elements share a byte.
+SUB_BYTE = frozenset(t.name for t in TYPES.values() if t.bits < 8)
 FLOATING = frozenset(t.name for t in TYPES.values() if t.kind == "floating" and t.bits >= 16)
 _F4_MAX = TYPES["f4_e2m1"].high  # it has neither infinity nor NaN, so its overflow shows only in the value
+
+
+def per_byte(data_type: str) -> int:
+    """The number of elements of a data type in a byte: 1 for types of 8 bits and more."""
+    return max(8 // TYPES[data_type].bits, 1)
 
 
 def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
@@ -109,61 +116,116 @@ def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
         array = array.view(np.uint8)
     if array.dtype in (_NUMPY["s4"], _NUMPY["u4"]):
         array = array.astype(np.int8)
-    if array.dtype.kind not in "iu":
-        raise InvalidArgumentsError(f"values of type {array.dtype} are not integers")
-    if array.ndim == 0:
-        raise InvalidArgumentsError("values is a single number, not an array")
+    _check_integers(array)
     if array.size and (array.min() < -8 or array.max() > 15 or (array.min() < 0 and array.max() > 7)):
         raise InvalidArgumentsError(
             f"values lie in {array.min()}..{array.max()}, which is neither in -8..7 (s4) nor in 0..15 (u4)"
         )
-    if array.shape[-1] % 2:
+    return _pack_rows(array, 4)
+
+
+def pack_int2(values: ArrayLike) -> NDArray[np.uint8]:
+    """Pack four 2-bit integers into each byte, the first into the lowest bits (zemm's u2).
+
+    values: integers [.., n], all in 0..3. Returns row-major uint8 [.., n / 4]. A 1-D array may have any n;
+    the last bits are then 0. ValueError: other values or shapes.
+    """
+    array = check.array(values, "values")
+    if array.dtype == _NUMPY["u2"]:
+        array = array.astype(np.uint8)
+    _check_integers(array)
+    if array.size and (array.min() < 0 or array.max() > 3):
+        raise InvalidArgumentsError(f"values lie in {array.min()}..{array.max()}, which is not in 0..3 (u2)")
+    return _pack_rows(array, 2)
+
+
+def pack_values(values: NDArray[Any], data_type: str) -> NDArray[np.uint8]:
+    """pack_int4() or pack_int2() of values for a type of fewer than 8 bits."""
+    return pack_int2(values) if TYPES[data_type].bits == 2 else pack_int4(values)
+
+
+def _check_integers(array: NDArray[Any]) -> None:
+    if array.dtype.kind not in "iu":
+        raise InvalidArgumentsError(f"values of type {array.dtype} are not integers")
+    if array.ndim == 0:
+        raise InvalidArgumentsError("values is a single number, not an array")
+
+
+def _pack_rows(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
+    each = 8 // bits
+    if rest := array.shape[-1] % each:
         if array.ndim > 1:
+            what = "odd" if each == 2 else f"no multiple of {each}"
             raise InvalidArgumentsError(
-                f"the last dimension of values {array.shape} is odd: a row ends inside a byte"
+                f"the last dimension of values {array.shape} is {what}: a row ends inside a byte"
             )
-        array = np.append(array, 0)
-    nibbles = array.astype(np.uint8, order="C") & np.uint8(0xF)
-    return nibbles[..., 0::2] | (nibbles[..., 1::2] << np.uint8(4))
+        array = np.append(array, np.zeros(each - rest, array.dtype))
+    return join(array.astype(np.uint8, order="C"), bits)
+
+
+def join(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
+    """The lowest `bits` of codes [.., n] with one in each byte, together: [.., n * bits / 8]."""
+    codes = codes & np.uint8(2**bits - 1)
+    packed = codes[..., 0 :: 8 // bits].copy()
+    for i in range(1, 8 // bits):
+        packed |= codes[..., i :: 8 // bits] << np.uint8(i * bits)
+    return packed
+
+
+def split(packed: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
+    """The codes of bytes [.., n], with one in each byte: [.., n * 8 / bits]."""
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    codes = packed[..., None] >> shifts & np.uint8(2**bits - 1)
+    return codes.reshape(*packed.shape[:-1], -1)
 
 
 def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[np.int8] | NDArray[np.uint8]:
     """Unpack the first `count` 4-bit integers of packed bytes: int8 [count] if signed, else uint8
     [count]."""
-    if isinstance(packed, (bytes, bytearray)):
-        packed = np.frombuffer(packed, np.uint8)
-    data = check.array(packed, "packed")
-    if data.dtype not in (np.uint8, np.int8):
-        raise InvalidArgumentsError(f"packed is of type {data.dtype}, not bytes")
-    data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    data = _bytes_of(packed)
     count = check.integer(count, f"count of values in the {data.size} bytes of packed", 0, 2 * data.size)
     signed = bool(check.flag(signed, "signed"))
-    nibbles = np.empty(2 * data.size, np.uint8)
-    nibbles[0::2] = data & 0xF
-    nibbles[1::2] = data >> 4
-    values = nibbles[:count]
+    values = split(data, 4)[:count]
     if not signed:
         return values
     return (values ^ 8).view(np.int8) - np.int8(8)
 
 
+def unpack_int2(packed: ArrayLike | bytes, count: int) -> NDArray[np.uint8]:
+    """Unpack the first `count` 2-bit integers of packed bytes: uint8 [count]."""
+    data = _bytes_of(packed)
+    count = check.integer(count, f"count of values in the {data.size} bytes of packed", 0, 4 * data.size)
+    return split(data, 2)[:count]
+
+
+def _bytes_of(packed: ArrayLike | bytes) -> NDArray[np.uint8]:
+    if isinstance(packed, (bytes, bytearray)):
+        packed = np.frombuffer(packed, np.uint8)
+    data = check.array(packed, "packed")
+    if data.dtype not in (np.uint8, np.int8):
+        raise InvalidArgumentsError(f"packed is of type {data.dtype}, not bytes")
+    return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+
+
 class PackedInt4(np.ndarray[Any, Any]):
     """An array of bytes with two 4-bit values each that knows their type: data_type is "u4", "s4" or
-    "f4_e2m1". So whoever takes weights needs no weights_dtype. packed: uint8, as from zemm.pack_int4(); its
-    bytes are not copied.
+    "f4_e2m1" (of PackedInt2, four values each, "u2"). So whoever takes weights needs no weights_dtype.
+    packed: uint8, as from zemm.pack_int4(); its bytes are not copied.
 
     Views and copies are PackedInt4, too. Results of arithmetic are ordinary arrays, as is
     np.asarray(packed), which copies nothing.
     """
 
     data_type: DataType | None
+    _bits = 4
 
     def __new__(cls, packed: NDArray[np.uint8], data_type: DType) -> "PackedInt4":
         array, name = check.array(packed, "packed"), dtype_name(data_type, "data_type")
         if array.dtype != np.uint8:
             raise InvalidArgumentsError(f"packed has type {array.dtype}, not uint8")
-        if name not in FOUR_BIT:
-            raise InvalidArgumentsError(f"data_type is {name}, none of {', '.join(sorted(FOUR_BIT))}")
+        if TYPES[name].bits != cls._bits:
+            known = ", ".join(sorted(t.name for t in TYPES.values() if t.bits == cls._bits and t.roles))
+            raise InvalidArgumentsError(f"data_type is {name}, none of {known}")
         made = array.view(cls)
         made.data_type = name
         return made
@@ -177,11 +239,22 @@ class PackedInt4(np.ndarray[Any, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = np.asarray(self)
-        return (np.asarray, (plain,)) if self.data_type is None else (PackedInt4, (plain, self.data_type))
+        return (np.asarray, (plain,)) if self.data_type is None else (type(self), (plain, self.data_type))
+
+
+class PackedInt2(PackedInt4):
+    """The same of bytes with four 2-bit values each, as from zemm.pack_int2(): data_type is "u2"."""
+
+    _bits = 2
+
+
+def packed_array(packed: NDArray[np.uint8], data_type: DataType) -> PackedInt4:
+    """Bytes of a type of fewer than 8 bits as an array that knows it."""
+    return (PackedInt2 if TYPES[data_type].bits == 2 else PackedInt4)(packed, data_type)
 
 
 def own_dtype(values: Any, wanted: DType | None) -> DType | None:
-    """weights_dtype for values that may know their 4-bit type. ValueError: it is another one."""
+    """weights_dtype for values that may know their type. ValueError: it is another one."""
     own = values.data_type if isinstance(values, PackedInt4) else None
     if own is not None and wanted is not None and dtype_name(wanted, "weights_dtype") != own:
         raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {shown(wanted)}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array, check_out, host_of, overlap
-from zemm._arrays.operands import owned
+from zemm._arrays.operands import INTEGER_WEIGHTS, owned
 from zemm._arrays.scales import floating
 from zemm._arrays.weight_codes import rule_of
 from zemm._layers.array_files import about_file, read_arrays, write_arrays
@@ -26,7 +26,6 @@ from zemm.words import Activation, DataType, DType, FpmathMode, PackedFor, Scale
 
 Shape = tuple[int, ...]
 _FLOATS = ("f32", "f16", "bf16")
-_INTEGERS = ("u8", "s8", "u4", "s4")
 _QUANTISED = ("int8", "int7")
 
 
@@ -73,7 +72,7 @@ class Linear:
         fpmath: FpmathMode | None = None,
         engine: Engine | None = None,
     ) -> "Linear":
-        """Quantise the weights w to 8 or 4 bits.
+        """Quantise the weights w to 8, 4 or 2 bits.
 
         w: [K, N] or [E, K, N], an array or a CPU tensor of torch, floating-point. transposed: w is
         [.., N, K], as in torch.nn.Linear.
@@ -122,7 +121,7 @@ class Linear:
         values: [K, N] or [E, K, N], an array or a CPU tensor of torch, of any type that
         zemm.matmul() takes as weights, also floating-point without scales. weights_dtype: "u4",
         "s4" or "f4_e2m1" if values are bytes with two of these each, low nibble first: [.., K, N /
-        2], or with transposed [.., N, K / 2].
+        2], or with transposed [.., N, K / 2]; "u2" if they are bytes with four, a fourth as many.
 
         scales, zero_points, offsets: a number, [N] or [.., G, N] for G groups of K / G elements. offsets are
         floating-point, in place of zero points.
@@ -152,7 +151,7 @@ class Linear:
             if weights_dtype is not None
             else type_of(array, "values")
         )
-        if activation in _QUANTISED and stored not in _INTEGERS:
+        if activation in _QUANTISED and stored not in INTEGER_WEIGHTS:
             raise InvalidArgumentsError(
                 f"activation {activation!r} needs integer weights, these are {stored}: quantise them"
             )

@@ -11,7 +11,7 @@ from zemm._library import check, library
 from zemm._objects import dlpack
 from zemm._objects.array_memory import array_of, is_raw, layout_of
 from zemm._objects.process_bound import ProcessBound
-from zemm.dtypes import FOUR_BIT, numpy_dtype, scalar_of
+from zemm.dtypes import SUB_BYTE, numpy_dtype, scalar_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory_desc import MemoryDesc
@@ -152,8 +152,8 @@ class Memory(ProcessBound):
         md = self.md
         if self.engine is None or self.engine.kind != "cpu":
             raise BufferError("only memory of a CPU engine has a DLPack form: read() copies from a GPU")
-        if md.data_type in FOUR_BIT:
-            raise BufferError(f"{md!r} has two elements to a byte, which DLPack cannot express")
+        if md.data_type in SUB_BYTE:
+            raise BufferError(f"{md!r} has several elements to a byte, which DLPack cannot express")
         try:
             layout = layout_of(md)
         except InvalidArgumentsError as error:
@@ -168,12 +168,14 @@ class Memory(ProcessBound):
 
     def as_numpy(self) -> NDArray[Any]:
         """A copy as an array with md's dims and type. ValueError: md is not row-major or has a
-        4-bit type."""
+        type of fewer than 8 bits."""
         name = self.md.data_type
         if self.md.ndims == 0 or self.md.format_kind == "host_scalar":
             raise InvalidArgumentsError(f"{self.md!r} has no array: read() returns bytes")
-        if name in FOUR_BIT:
-            raise InvalidArgumentsError(f"data type {name} has two elements to a byte: see unpack_int4()")
+        if name in SUB_BYTE:
+            raise InvalidArgumentsError(
+                f"data type {name} has several elements to a byte: see unpack_int4() and unpack_int2()"
+            )
         if self.md != MemoryDesc(self.md.dims, name):
             raise InvalidArgumentsError(f"{self.md!r} is not row-major")
         return self.read().view(numpy_dtype(name)).reshape(self.md.dims)

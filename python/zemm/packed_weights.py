@@ -28,7 +28,7 @@ from zemm._library import check
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.lists import TYPES
 from zemm.attributes import Attr
-from zemm.dtypes import FOUR_BIT, numpy_dtype, own_dtype
+from zemm.dtypes import SUB_BYTE, numpy_dtype, own_dtype, per_byte
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -174,20 +174,21 @@ class PackedWeights:
 
     def unpack(self) -> NDArray[Any]:
         """A copy of the values in row-major order: [.., K, N]. 4-bit types are bytes with two values
-        each, [.., K, N / 2] with an even N, else [.., K / 2, N] whose bytes have two values along
-        K."""
+        each, u2 with four: [.., K, N / 2], or if N ends inside a byte [.., K / 2, N] whose bytes have values
+        along K."""
         if (found := row_major(self.md, self.memory.read())) is not None:
-            return found if self.data_type in FOUR_BIT else found.view(numpy_dtype(self.data_type))
+            return found if self.data_type in SUB_BYTE else found.view(numpy_dtype(self.data_type))
         *leading, k, n = self.dims
-        if self.data_type not in FOUR_BIT:
+        if self.data_type not in SUB_BYTE:
             plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type)).as_numpy()
             return plain
-        if n % 2 == 0:
+        each = per_byte(self.data_type)
+        if n % each == 0:
             plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type)).read()
-            return plain.reshape(*leading, k, n // 2)
+            return plain.reshape(*leading, k, n // each)
         strides = (*([k * n] * len(leading)), 1, k)
         plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type, strides=strides)).read()
-        return plain.reshape(*leading, n, k // 2).swapaxes(-1, -2)
+        return plain.reshape(*leading, n, k // each).swapaxes(-1, -2)
 
     def __repr__(self) -> str:
         with_ = list(self._operands())
@@ -219,7 +220,8 @@ def pack(
 
     weights: [K, N] or [E, K, N] (E matrices), of any type that zemm.matmul() takes.
     weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two values each, low nibble
-    first: [.., K, N / 2], or with transposed [.., N, K / 2]. Those of zemm.quantize_weights() know it.
+    first, "u2" if they are bytes with four: [.., K, N / 2], or with transposed [.., N, K / 2]. Those of
+    zemm.quantize_weights() know it.
 
     scales, zero_points: of the weights; a number, [N] or [.., G, N] for G groups of K / G elements.
     offsets: likewise, in place of zero points; weights are then scales * values + offsets.
@@ -272,12 +274,12 @@ def pack(
 def _stored(
     weights: NDArray[Any], wanted: DType | None, transposed: bool
 ) -> tuple[NDArray[Any], DataType, int]:
-    """The weights as [.., K, N], their data type, and the axis along which a byte of a 4-bit type
-    has two values."""
+    """The weights as [.., K, N], their data type, and the axis along which a byte has several
+    values."""
     if weights.ndim not in (2, 3):
         raise InvalidArgumentsError(f"weights have shape {weights.shape}, not [K, N] or [E, K, N]")
     stored, dtype = with_type(weights, wanted)
-    if dtype in FOUR_BIT:
+    if dtype in SUB_BYTE:
         stored = np.ascontiguousarray(stored)
     stored = stored.swapaxes(-1, -2) if transposed else stored
     return stored, dtype, -2 if transposed else -1

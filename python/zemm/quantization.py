@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from zemm._arrays.operands import tensor
 from zemm._arrays.reorder import quantize_memory
 from zemm._arrays.scales import finite, floating, group_count, quantized_type_of, scale_type_of, scales_of
-from zemm._arrays.weight_codes import codes_of, naming_elements, pairs, rule_of
+from zemm._arrays.weight_codes import codes_of, joined, naming_elements, rule_of
 from zemm._library import check
-from zemm.dtypes import PackedInt4, numpy_dtype, type_of
+from zemm.dtypes import numpy_dtype, packed_array, type_of
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -43,8 +43,8 @@ class QuantizedActivationsU8(NamedTuple):
 
 class QuantizedWeights(NamedTuple):
     """Weights as integers: w ~ (values - zero_points) * scales. zero_points is None if symmetric. values of 4
-    bits are a zemm.PackedInt4, which knows its type. zemm.matmul() takes the tuple as weights, and
-    zemm.pack(*q) and zemm.Linear.from_quantized(*q) its parts."""
+    or 2 bits are a zemm.PackedInt4 or PackedInt2, which knows its type. zemm.matmul() takes the tuple as
+    weights, and zemm.pack(*q) and zemm.Linear.from_quantized(*q) its parts."""
 
     values: NDArray[Any]
     scales: NDArray[Any]
@@ -210,7 +210,7 @@ def quantize_weights(
     *,
     symmetric: bool = False,
 ) -> QuantizedWeights:
-    """Quantise weights to 8 or 4 bits, for each column and K group.
+    """Quantise weights to 8, 4 or 2 bits, for each column and K group.
 
         values, scales, zero_points = zemm.quantize_weights(w, bits=4, group=128)
 
@@ -220,24 +220,27 @@ def quantize_weights(
 
     symmetric: False makes unsigned values with zero points. Their range stands for the range from
     the smallest to the largest weight, extended to include 0. True makes signed values without zero
-    points, in -127..127 or -7..7.
+    points, in -127..127 or -7..7; not with 2 bits.
 
     Returns a tuple of these arrays, with w ~ (values - zero points) * scales:
     - values: uint8, or int8 if symmetric, of the shape of w. For bits 4 uint8 [.., K, N / 2] with two
-      values in a byte, low nibble first: zemm's u4, or s4 if symmetric, a zemm.PackedInt4
+      values in a byte, low nibble first: zemm's u4, or s4 if symmetric, a zemm.PackedInt4. For bits 2
+      uint8 [.., K, N / 4] with four: zemm's u2, a zemm.PackedInt2
     - scales [.., K / group, N] of scale_dtype ("f32", "f16" or "bf16"). For group None [N], or
       [E, 1, N]
-    - zero points, uint8 of the same shape (0..15 for bits 4); None if symmetric
+    - zero points, uint8 of the same shape (0..15 for bits 4, 0..3 for bits 2); None if symmetric
 
-    ValueError: bits is neither 8 nor 4, group does not divide K, N is odd with bits 4, an element
-    is not finite, or scale_dtype cannot hold a scale.
+    ValueError: bits is none of 8, 4 and 2, group does not divide K, a row along N ends inside a byte, an
+    element is not finite, or scale_dtype cannot hold a scale.
     """
     array = floating(w, "w")
     rule = rule_of(array, bits, group, scale_dtype, symmetric)
     *leading, k, n = array.shape
-    if bits == 4 and n % 2:
+    each = 8 // rule.bits
+    if n % each:
+        what = "an odd N" if each == 2 else f"an N that is no multiple of {each}"
         raise InvalidArgumentsError(
-            f"w {array.shape} has an odd N: a row of 4-bit values would end inside a byte"
+            f"w {array.shape} has {what}: a row of {bits}-bit values would end inside a byte"
         )
     groups = 1 if group is None else k // rule.group
     values = np.empty((*leading, k, n * bits // 8), rule.values_type if bits == 8 else np.uint8)
@@ -249,14 +252,14 @@ def quantize_weights(
                 if bits == 8:
                     values[at][codes.k, codes.n] = codes.values
                 else:
-                    half = slice(codes.n.start // 2, codes.n.stop // 2)
-                    values[at][codes.k, half] = pairs(codes.values, -1)
+                    part = slice(codes.n.start // each, codes.n.stop // each)
+                    values[at][codes.k, part] = joined(codes.values, -1, rule.bits)
                 own = codes.groups(rule)
                 scales[at][own, codes.n] = codes.scales
                 if zero_points is not None and codes.zero_points is not None:
                     zero_points[at][own, codes.n] = codes.zero_points
     if group is None and not leading:
         scales, zero_points = scales[0], None if zero_points is None else zero_points[0]
-    if bits == 4:
-        values = PackedInt4(values, "s4" if rule.is_signed else "u4")
+    if bits != 8:
+        values = packed_array(values, "s4" if rule.is_signed else "u2" if bits == 2 else "u4")
     return QuantizedWeights(values, scales, zero_points)

@@ -29,12 +29,12 @@ IntQuery = Literal["memory_consumption_s64", "cache_blob_id_size_s64"]
 
 DataType = Literal[
     "f64", "f32", "f16", "bf16", "f8_e5m2", "f8_e4m3", "f4_e2m1", "e8m0",
-    "s64", "s32", "s8", "u8", "s4", "u4",
+    "s64", "s32", "s8", "u8", "s4", "u4", "u2",
 ]  # fmt: skip
 # numpy's names of the same types, those of ml_dtypes included.
 NumpyName = Literal[
     "float64", "float32", "float16", "bfloat16", "float8_e5m2", "float8_e4m3fn", "float4_e2m1fn",
-    "float8_e8m0fnu", "int64", "int32", "int8", "uint8", "int4", "uint4",
+    "float8_e8m0fnu", "int64", "int32", "int8", "uint8", "int4", "uint4", "uint2",
 ]  # fmt: skip
 
 
@@ -49,7 +49,7 @@ class TorchDType(Protocol):
 DTypeObject: TypeAlias = np.dtype[Any] | type[Any] | TorchDType
 # A data type in any spelling: "f32", "float32", np.float32, np.dtype("float32") or torch.float32.
 DType: TypeAlias = DataType | NumpyName | DTypeObject
-FourBitType = Literal["s4", "u4", "f4_e2m1", "int4", "uint4", "float4_e2m1fn"]
+SubByteType = Literal["s4", "u4", "f4_e2m1", "u2", "int4", "uint4", "float4_e2m1fn", "uint2"]
 
 # The type in which a layer multiplies its activations, and those of src that weights are packed for.
 Activation = Literal["f32", "f16", "bf16", "int8", "int7"]

@@ -216,7 +216,7 @@ void set_zero_points(zemm_primitive_attr &attr, const quant_request &r) {
              "%s: %s zero points with group_ndims %d: those of arg %d (%s) are s32 without "
              "groups",
              caller, data_type_name(r.data_type), r.group_ndims, r.arg, arg_text(r.arg).c_str());
-    if (is_int4(r.data_type))
+    if (is_small_int(r.data_type))
         need_mask(caller, r);
     attr.zero_points[r.arg] = e;
 }

@@ -77,8 +77,8 @@ std::string arg_text(int arg);
 // The name of an argument in the sentence of a refusal: "src", "weights", or "dst" for all others.
 const char *tensor_name(int arg);
 
-// A dense row-major descriptor. Unlike md_with_strides() it accepts rows of an odd number of 4-bit
-// elements, which parameter tensors may have.
+// A dense row-major descriptor. Unlike md_with_strides() it accepts rows that end inside a byte,
+// which parameter tensors may have.
 memory_desc md_dense(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt);
 // The descriptor of a tensor's parameters. A dimension with a bit in the mask has one value per
 // group, or per element if there are no groups. Any other dimension is 1.

@@ -49,10 +49,6 @@ const type_row &row_of(zemm_data_type_t dt) {
     return found == std::end(rows) ? unknown : *found;
 }
 
-bool is_integer_of(zemm_data_type_t dt, int bits) {
-    return is_integer(dt) && row_of(dt).bits == bits;
-}
-
 template <typename F> std::string names_where(const char *separator, F &&condition) {
     std::string names;
     for (const type_row &row : rows)
@@ -67,6 +63,11 @@ int data_type_bits(zemm_data_type_t dt) {
     return row_of(dt).bits;
 }
 
+int elements_per_byte(zemm_data_type_t dt) {
+    const int bits = data_type_bits(dt);
+    return bits > 0 && bits < 8 ? 8 / bits : 1;
+}
+
 bool is_md_data_type(zemm_data_type_t dt) {
     return row_of(dt).kind != number::none;
 }
@@ -79,12 +80,16 @@ bool is_integer(zemm_data_type_t dt) {
     return row_of(dt).kind == number::integer;
 }
 
-bool is_int4(zemm_data_type_t dt) {
-    return is_integer_of(dt, 4);
+bool is_int8(zemm_data_type_t dt) {
+    return is_integer(dt) && data_type_bits(dt) == 8;
 }
 
-bool is_int8(zemm_data_type_t dt) {
-    return is_integer_of(dt, 8);
+bool is_small_int(zemm_data_type_t dt) {
+    return is_integer(dt) && data_type_bits(dt) < 8;
+}
+
+bool is_narrow_int(zemm_data_type_t dt) {
+    return is_integer(dt) && data_type_bits(dt) <= 8;
 }
 
 bool is_signed(zemm_data_type_t dt) {

@@ -71,15 +71,17 @@ bool is_stepped(const memory_desc &md, const blocks &b, int d) {
     return block_count(md, b, d) != 1;
 }
 
-void check_4bit_strides(const char *caller, const memory_desc &md, const blocks &b) {
-    if (data_type_bits(md.data_type) != 4)
-        return;
+// Rows of types of fewer than 8 bits.
+void check_rows_of_bytes(const char *caller, const memory_desc &md, const blocks &b) {
+    const int each = elements_per_byte(md.data_type);
     for (int d = 0; d < md.ndims; d++) {
         const zemm_dim_t stride = md.strides[d];
-        if (is_stepped(md, b, d) && stride > 1 && stride % 2)
+        if (is_stepped(md, b, d) && stride > 1 && stride % each)
             fail(zemm_invalid_arguments,
-                 "%s: strides[%d]=%lld is odd, but two elements of the 4-bit type %s share a byte", caller, d,
-                 (long long)stride, data_type_name(md.data_type));
+                 "%s: strides[%d]=%lld is no multiple of %d, but %d elements of the %d-bit type %s share a "
+                 "byte",
+                 caller, d, (long long)stride, each, each, data_type_bits(md.data_type),
+                 data_type_name(md.data_type));
     }
 }
 
@@ -124,7 +126,7 @@ void check_strides(const char *caller, const memory_desc &md) {
     if (!known)
         return;
     const blocks b = md_blocks(md);
-    check_4bit_strides(caller, md, b);
+    check_rows_of_bytes(caller, md, b);
     check_no_overlap(caller, md, b);
 }
 

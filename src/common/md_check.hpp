@@ -20,7 +20,7 @@ void check_nnz(const char *caller, zemm_dim_t nnz);
 void check_rows(const char *caller, zemm_dim_t rows);
 
 // Checks the strides of a blocked descriptor: no two elements overlap (stride 0 may repeat an
-// element), rows of 4-bit elements start at whole bytes, and the size in bytes does not overflow.
+// element), rows start at whole bytes, and the size in bytes does not overflow.
 void check_strides(const char *caller, const memory_desc &md);
 
 // Checks every field of a descriptor that zemm's functions did not create: of a blob, or of a

@@ -193,7 +193,7 @@ memory_desc md_reshape(const memory_desc &in, int ndims, const zemm_dim_t *dims)
         std::copy_n(dims, ndims, out.padded_dims);
     } else {
         reshaper(in, out).run();
-        check_strides(reshape_caller, out); // rows of 4-bit elements may have an odd length now
+        check_strides(reshape_caller, out); // rows may end inside a byte now
     }
     return out;
 }

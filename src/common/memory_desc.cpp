@@ -142,9 +142,9 @@ zemm_dim_t block_count(const memory_desc &md, const blocks &b, int d) {
 namespace {
 
 size_t bytes(zemm_dim_t elements, zemm_data_type_t dt) {
-    const size_t bits = size_t(data_type_bits(dt));
+    const size_t bits = size_t(data_type_bits(dt)), each = size_t(elements_per_byte(dt));
     const size_t count = size_t(elements);
-    return bits == 4 ? count / 2 + count % 2 : count * (bits / 8);
+    return bits < 8 ? count / each + (count % each != 0) : count * (bits / 8);
 }
 
 size_t blocked_size(const memory_desc &md) {
@@ -259,10 +259,11 @@ layout row_major(int ndims) {
 memory_desc md_row_major(const memory_desc &md, zemm_data_type_t dt) {
     zemm_dims_t dims = {};
     std::copy_n(md.dims, md.ndims, dims);
-    if (md.ndims != 0 && data_type_bits(dt) < 8)
-        dims[md.ndims - 1] += dims[md.ndims - 1] % 2;
-    const memory_desc even = md_with_strides(md.ndims, dims, dt, nullptr);
-    return md_with_strides(md.ndims, md.dims, dt, even.strides);
+    const zemm_dim_t each = elements_per_byte(dt);
+    if (md.ndims != 0 && dims[md.ndims - 1] % each != 0)
+        dims[md.ndims - 1] += each - dims[md.ndims - 1] % each;
+    const memory_desc whole = md_with_strides(md.ndims, dims, dt, nullptr);
+    return md_with_strides(md.ndims, md.dims, dt, whole.strides);
 }
 
 memory_desc md_with_strides(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt,
@@ -306,7 +307,7 @@ void md_resolve_any(memory_desc &md) {
         check_strides("format any", dense);
     } catch (const error &e) {
         // The tensor is valid, so the status is unimplemented. Only its dense row-major layout is
-        // not valid: rows with an odd number of 4-bit elements.
+        // not valid: rows that end inside a byte.
         fail(zemm_unimplemented, "%s", e.what());
     }
     md = dense;

@@ -56,8 +56,8 @@ memory_desc md_with_strides(int ndims, const zemm_dim_t *dims, zemm_data_type_t 
 memory_desc md_with_tag(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt, zemm_format_tag_t tag);
 memory_desc md_with_string_tag(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt, const char *tag);
 memory_desc md_host_scalar(zemm_data_type_t dt);
-// The dims of md in row-major order without blocks, of data type dt. Each row begins at a whole byte: rows of
-// an odd number of 4-bit elements have gaps.
+// The dims of md in row-major order without blocks, of data type dt. Each row begins at a whole byte: rows
+// that end inside one have gaps.
 memory_desc md_row_major(const memory_desc &md, zemm_data_type_t dt);
 
 bool md_is_zero(const memory_desc &md);     // no dimensions: stands for a tensor that is not there

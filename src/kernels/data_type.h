@@ -14,9 +14,9 @@ enum {
 #include "types.def"
 };
 
-// Elements of other sizes need more than loads and stores: is_whole_byte() and copy_element() know these.
+// Elements of other sizes need more than loads and stores: load_narrow() and copy_element() know these.
 #define ZEMM_TYPE(name, NAME, number, bits)                                                                  \
-    _Static_assert(bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64,                         \
+    _Static_assert(bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64,            \
                    "code that depends on the bits of " #name " is missing");
 #include "types.def"
 
@@ -32,9 +32,9 @@ static inline int type_bits(int data_type) {
     return 0;
 }
 
-// Whether element i of a tensor begins at a whole byte, as vectors of a 4-bit type have to.
+// Whether element i of a tensor begins at a whole byte, as vectors of types of fewer than 8 bits have to.
 static inline bool is_whole_byte(int data_type, long i) {
-    return type_bits(data_type) != 4 || (i & 1) == 0;
+    return (i * type_bits(data_type) & 7) == 0;
 }
 
 static inline bool type_is_integer(int data_type) {
@@ -66,22 +66,24 @@ static inline uint16 bf16_bits(float16 x) {
     return (isnan(x) ? bits | 0x400000 : rounded) >> 16;
 }
 
-// 4-bit elements: two in a byte, the even one in the low half. A store keeps the other one.
-static inline int load_nibble(bytes p, long i) {
-    return (p[i >> 1] >> ((i & 1) * 4)) & 15;
+// Elements of 4 and 2 bits are parts of a byte, the first in its lowest bits. A store keeps the other ones.
+static inline int load_narrow(bytes p, int bits, long i) {
+    return (p[i * bits >> 3] >> (int)(i * bits & 7)) & ((1 << bits) - 1);
 }
-static inline void store_nibble(global uchar *p, long i, int value) {
-    const int shift = (int)(i & 1) * 4;
-    p[i >> 1] = (uchar)((p[i >> 1] & (0xf0 >> shift)) | ((value & 15) << shift));
+static inline void store_narrow(global uchar *p, int bits, long i, int value) {
+    const int shift = (int)(i * bits & 7), mask = (1 << bits) - 1;
+    global uchar *byte = p + (i * bits >> 3);
+    *byte = (uchar)((*byte & ~(mask << shift)) | ((value & mask) << shift));
 }
 
-// The same where other work-items may write the other element of the byte at the same time.
-static inline void store_shared_nibble(global uchar *p, long i, int value) {
-    const ulong address = (ulong)(p + (i >> 1));
+// The same where other work-items may write the other parts of the byte at the same time.
+static inline void store_shared_narrow(global uchar *p, int bits, long i, int value) {
+    const ulong address = (ulong)(p + (i * bits >> 3));
     volatile global uint *word = (volatile global uint *)(address & ~3ul);
-    const int shift = (int)(address & 3) * 8 + (int)(i & 1) * 4;
-    atomic_and(word, ~(15u << shift));
-    atomic_or(word, (uint)(value & 15) << shift);
+    const int shift = (int)(address & 3) * 8 + (int)(i * bits & 7);
+    const uint mask = (1u << bits) - 1;
+    atomic_and(word, ~(mask << shift));
+    atomic_or(word, ((uint)value & mask) << shift);
 }
 
 // Unpacks the 4-bit elements of 4 or 8 bytes, one to each element of the vector.
@@ -98,6 +100,16 @@ static inline uchar16 load_nibbles16(bytes p) {
     nibbles.even = pairs & (uchar8)15;
     nibbles.odd = pairs >> (uchar8)4;
     return nibbles;
+}
+
+// The same of 2-bit elements: 2 or 4 bytes.
+static inline uchar8 load_quarters8(bytes p) {
+    const uchar2 fours = vload2(0, p);
+    const uchar8 shifts = (uchar8)(0, 2, 4, 6, 0, 2, 4, 6);
+    return ((uchar8)((uchar4)fours.x, (uchar4)fours.y) >> shifts) & (uchar8)3;
+}
+static inline uchar16 load_quarters16(bytes p) {
+    return (uchar16)(load_quarters8(p), load_quarters8(p + 2));
 }
 
 // Packs 8 or 16 codes of 4 bits.
@@ -129,9 +141,9 @@ static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
     VECTORS_OF_8(name, 8)                                                                                    \
     VECTORS_OF_8(name, 16)
 #define FUNCTIONS_OF_4(name)                                                                                 \
-    static inline float load_##name(bytes p, long i) { return from_##name(load_nibble(p, i)); }              \
+    static inline float load_##name(bytes p, long i) { return from_##name(load_narrow(p, 4, i)); }           \
     static inline void store_##name(global uchar *p, long i, float x) {                                      \
-        store_nibble(p, i, (int)to_##name(x));                                                               \
+        store_narrow(p, 4, i, (int)to_##name(x));                                                            \
     }                                                                                                        \
     VECTORS_OF_4(name, 8)                                                                                    \
     VECTORS_OF_4(name, 16)
@@ -165,10 +177,13 @@ static inline int load_u8(bytes p, long i) {
     return p[i];
 }
 static inline int load_s4(bytes p, long i) {
-    return (load_nibble(p, i) ^ 8) - 8;
+    return (load_narrow(p, 4, i) ^ 8) - 8;
 }
 static inline int load_u4(bytes p, long i) {
-    return load_nibble(p, i);
+    return load_narrow(p, 4, i);
+}
+static inline int load_u2(bytes p, long i) {
+    return load_narrow(p, 2, i);
 }
 
 static inline int load_int(bytes p, int data_type, long i) {
@@ -208,7 +223,7 @@ static inline float load_scale_element(bytes p, int data_type, long i) {
     return 0.f;
 }
 
-// What NaN becomes in integers: what oneDNN's kernels for CPUs make of it. Types of 4 bits get 0.
+// What NaN becomes in integers: what oneDNN's kernels for CPUs make of it. Types of fewer than 8 bits get 0.
 #define NAN_AS_S32 (-2147483648.f)
 #define NAN_AS_S8 (-128.f)
 #define NAN_AS_U8 255.f
@@ -243,10 +258,13 @@ static inline void store_u8(global uchar *p, long i, float x) {
     p[i] = convert_uchar_rte(saturated(x, 0.f, 255.f, NAN_AS_U8));
 }
 static inline void store_s4(global uchar *p, long i, float x) {
-    store_nibble(p, i, convert_int_rte(saturated(x, -8.f, 7.f, 0.f)));
+    store_narrow(p, 4, i, convert_int_rte(saturated(x, -8.f, 7.f, 0.f)));
 }
 static inline void store_u4(global uchar *p, long i, float x) {
-    store_nibble(p, i, convert_int_rte(saturated(x, 0.f, 15.f, 0.f)));
+    store_narrow(p, 4, i, convert_int_rte(saturated(x, 0.f, 15.f, 0.f)));
+}
+static inline void store_u2(global uchar *p, long i, float x) {
+    store_narrow(p, 2, i, convert_int_rte(saturated(x, 0.f, 3.f, 0.f)));
 }
 
 static inline void store_float(global uchar *p, int data_type, long i, float x) {
@@ -259,7 +277,7 @@ static inline void store_float(global uchar *p, int data_type, long i, float x) 
     }
 }
 
-// Loads N contiguous elements from element i on, as f32. For 4-bit types i is even.
+// Loads N contiguous elements from element i on, as f32. Element i begins at a whole byte.
 #define DEFINE_LOADS(N)                                                                                      \
     static inline float##N load##N##_f32(bytes p, long i) {                                                  \
         return vload##N(0, (global const float *)p + i);                                                     \
@@ -283,6 +301,9 @@ static inline void store_float(global uchar *p, int data_type, long i, float x) 
     }                                                                                                        \
     static inline float##N load##N##_u4(bytes p, long i) {                                                   \
         return convert_float##N(load_nibbles##N(p + (i >> 1)));                                              \
+    }                                                                                                        \
+    static inline float##N load##N##_u2(bytes p, long i) {                                                   \
+        return convert_float##N(load_quarters##N(p + (i >> 2)));                                             \
     }
 DEFINE_LOADS(8)
 DEFINE_LOADS(16)
@@ -333,8 +354,8 @@ static inline float16 load_scale_element16(bytes p, int data_type, long i) {
     return (float16)0.f;
 }
 
-// Stores N contiguous elements from element i on, rounded as store_<type> does. For 4-bit types i is
-// even.
+// Stores N contiguous elements from element i on, rounded as store_<type> does. Element i begins at a whole
+// byte.
 #define DEFINE_STORES(N)                                                                                     \
     static inline void store##N##_f32(global uchar *p, long i, float##N x) {                                 \
         vstore##N(x, 0, (global float *)p + i);                                                              \

@@ -24,7 +24,7 @@ static inline void places_of(global const struct group_problem *p, reordered t, 
 
 static inline void store_element(global uchar *dst, long to, float x) {
     if (HAS(QUANTIZE_SHARED_BYTES))
-        store_shared_nibble(dst, to, (int)to_f4_e2m1(x));
+        store_shared_narrow(dst, 4, to, (int)to_f4_e2m1(x));
     else
         store_float(dst, spec_dst_dt(), to, x);
 }

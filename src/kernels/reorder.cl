@@ -4,7 +4,7 @@
 //
 // The loops are those over dst. They include its padding, which is set to 0. Where loops reach
 // beyond the padded dimensions, nothing is written. A work-item writes whole runs of dst's
-// innermost loop, so that the two 4-bit elements of a byte always belong to one work-item.
+// innermost loop, so that the elements of a byte always belong to one work-item.
 #include "philox.h"
 #include "reorder_element.h"
 #include "reorder_tensor.h"

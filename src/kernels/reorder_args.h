@@ -68,7 +68,8 @@ struct reorder_problem {
 
 // The argument block of reorder_pack.cl and reorder_pack_lanes.cl: plain [.., K, N] to blocks of
 // PACK_K units x columns. A unit is the elements of one column that are side by side in the block:
-// 4 for elements of 4 or 8 bits, else 1.
+// 4 for elements of up to 8 bits, else 1. Units of 2-bit elements are those of four columns, whose elements
+// of the same k share a byte.
 #define PACK_K 16
 struct pack_problem {
     reorder_i64 k, n;

@@ -7,8 +7,9 @@
 
 static inline void copy_element(bytes src, long from, global uchar *dst, long to) {
     switch (spec_bits()) {
+    case 2:
     case 4:
-        store_nibble(dst, to, load_nibble(src, from));
+        store_narrow(dst, spec_bits(), to, load_narrow(src, spec_bits(), from));
         break;
     case 8:
         dst[to] = src[from];
@@ -36,10 +37,13 @@ static inline void store_int_u8(global uchar *dst, long to, long x) {
     dst[to] = convert_uchar_sat(x);
 }
 static inline void store_int_s4(global uchar *dst, long to, long x) {
-    store_nibble(dst, to, (int)clamp(x, -8l, 7l));
+    store_narrow(dst, 4, to, (int)clamp(x, -8l, 7l));
 }
 static inline void store_int_u4(global uchar *dst, long to, long x) {
-    store_nibble(dst, to, (int)clamp(x, 0l, 15l));
+    store_narrow(dst, 4, to, (int)clamp(x, 0l, 15l));
+}
+static inline void store_int_u2(global uchar *dst, long to, long x) {
+    store_narrow(dst, 2, to, (int)clamp(x, 0l, 3l));
 }
 
 static inline void store_int(global uchar *dst, long to, long x) {
@@ -54,8 +58,9 @@ static inline void store_int(global uchar *dst, long to, long x) {
 
 static inline void store_zero(global uchar *dst, long to) {
     switch (spec_bits()) {
+    case 2:
     case 4:
-        store_nibble(dst, to, 0);
+        store_narrow(dst, spec_bits(), to, 0);
         break;
     case 8:
         dst[to] = 0;

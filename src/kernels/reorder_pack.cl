@@ -1,13 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs plain weights [.., K, N] on CPUs, without conversion, into blocks
 //   [N / columns][K / (PACK_K units)][PACK_K][columns][unit]
-// with zeros past the ends: BA16a64b for elements of 16 and 32 bits, BA16a64b4a for 4 and 8 bits.
+// with zeros past the ends: BA16a64b for elements of 16 and 32 bits, BA16a64b4a for 4 and 8 bits, and
+// BA16a16b4a4b for 2 bits, where four columns share the bytes of a unit.
 #include "reorder_pack.h"
 #include "transpose.h"
+
+// Moves the four 2-bit elements in the low 8 bits to four bytes.
+static inline uint16 spread(uint16 x) {
+    x = (x | x << 12) & 0x000f000f;
+    return (x | x << 6) & 0x03030303;
+}
+
+// pack_columns() for 2-bit elements: a column has its elements of K side by side in a byte.
+static inline void pack_columns_of_quarters(bytes src, long stride, global uchar *dst, int columns) {
+    for (int n = 0; n < columns; n += 64) {
+        uint16 v[16]; // for each four columns the units along K
+#pragma unroll 1
+        for (int i = 0; i < 16; ++i) {
+            bytes column = src + (n + 4 * i) * stride;
+            v[i] = 0;
+            for (int j = 0; j < 4; ++j)
+                v[i] |= spread(convert_uint16(vload16(0, column + j * stride))) << 2 * j;
+        }
+        transpose16(v);
+#pragma unroll
+        for (int i = 0; i < PACK_K; ++i)
+            vstore16(v[i], 0, (global uint *)dst + (i * columns + n) / 4);
+    }
+}
 
 // Packs a whole block of a src that is contiguous along K: transposes 16 x 16 units. stride: bytes
 // from column to column of src.
 static inline void pack_columns(bytes src, long stride, global uchar *dst, int columns) {
+    if (spec_bits() == 2) {
+        pack_columns_of_quarters(src, stride, dst, columns);
+        return;
+    }
     for (int n = 0; n < columns; n += 16) {
         if (spec_bits() == 4 || spec_bits() == 16) {
             ushort16 v[16];
@@ -31,10 +60,22 @@ static inline void pack_columns(bytes src, long stride, global uchar *dst, int c
     }
 }
 
+// The bytes i of four rows as 16 units.
+static inline uint16 units_of_bytes(bytes p, long stride) {
+    return convert_uint16(vload16(0, p)) | convert_uint16(vload16(0, p + stride)) << 8 |
+           convert_uint16(vload16(0, p + 2 * stride)) << 16 |
+           convert_uint16(vload16(0, p + 3 * stride)) << 24;
+}
+
 // Packs a whole block of a src that is contiguous along N. stride: bytes from row to row of src.
 static inline void pack_rows(bytes src, long stride, global uchar *dst, int columns) {
     for (int k = 0; k < PACK_K; ++k) {
         bytes row = src + (long)k * unit() * stride;
+        if (spec_bits() == 2) {
+            for (int n = 0; n < columns; n += 64)
+                vstore16(units_of_bytes(row + n / 4, stride), 0, (global uint *)dst + (k * columns + n) / 4);
+            continue;
+        }
         for (int n = 0; n < columns; n += 16) {
             const long to = (long)k * columns + n;
             switch (spec_bits()) {
@@ -47,14 +88,9 @@ static inline void pack_rows(bytes src, long stride, global uchar *dst, int colu
                 vstore16(v, 0, (global ushort *)dst + to);
                 break;
             }
-            case 8: {
-                bytes p = row + n;
-                const uint16 v = convert_uint16(vload16(0, p)) | convert_uint16(vload16(0, p + stride)) << 8 |
-                                 convert_uint16(vload16(0, p + 2 * stride)) << 16 |
-                                 convert_uint16(vload16(0, p + 3 * stride)) << 24;
-                vstore16(v, 0, (global uint *)dst + to);
+            case 8:
+                vstore16(units_of_bytes(row + n, stride), 0, (global uint *)dst + to);
                 break;
-            }
             case 16:
                 vstore16(vload16(0, (global const ushort *)row + n), 0, (global ushort *)dst + to);
                 break;
@@ -73,11 +109,14 @@ static inline void pack_edge(bytes src, long first, global const struct pack_pro
     for (int k = 0; k < PACK_K * unit(); ++k)
         for (int n = 0; n < p->columns; ++n) {
             const long from = first + k * p->src_k + n * p->src_n;
-            const long to = ((long)(k / unit()) * p->columns + n) * unit() + k % unit();
+            const int together = spec_bits() == 2 ? 4 : 1; // columns that share the bytes of a unit
+            const long to = ((long)(k / unit()) * p->columns + n / together * together) * unit() +
+                            k % unit() * together + n % together;
             const bool inside = k < k_left && n < n_left;
             switch (spec_bits()) {
+            case 2:
             case 4:
-                store_nibble(dst, to, inside ? load_nibble(src, from) : 0);
+                store_narrow(dst, spec_bits(), to, inside ? load_narrow(src, spec_bits(), from) : 0);
                 break;
             case 8:
                 dst[to] = inside ? src[from] : 0;

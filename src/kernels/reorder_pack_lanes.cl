@@ -30,7 +30,7 @@ static inline void move_units(bytes src, global uchar *dst, int columns) {
 }
 
 static inline uint load_bits(bytes src, long at) {
-    return spec_bits() == 4    ? (uint)load_nibble(src, at)
+    return spec_bits() < 8     ? (uint)load_narrow(src, spec_bits(), at)
            : spec_bits() == 8  ? src[at]
            : spec_bits() == 16 ? ((global const ushort *)src)[at]
                                : ((global const uint *)src)[at];

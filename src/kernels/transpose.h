@@ -19,6 +19,19 @@
 #define LOWER_HALVES(x, y) SHUFFLE(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define UPPER_HALVES(x, y) SHUFFLE(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
+// Four vectors, which have each fourth element of a row, become the row.
+#define DEFINE_INTERLEAVE_FOURS(T)                                                                           \
+    static inline __attribute__((overloadable, always_inline)) void interleave_fours(__private T *x) {       \
+        const T a = LOWER_HALVES(x[0], x[2]), b = LOWER_HALVES(x[1], x[3]);                                  \
+        const T c = UPPER_HALVES(x[0], x[2]), d = UPPER_HALVES(x[1], x[3]);                                  \
+        x[0] = LOWER_HALVES(a, b);                                                                           \
+        x[1] = UPPER_HALVES(a, b);                                                                           \
+        x[2] = LOWER_HALVES(c, d);                                                                           \
+        x[3] = UPPER_HALVES(c, d);                                                                           \
+    }
+DEFINE_INTERLEAVE_FOURS(int16)
+DEFINE_INTERLEAVE_FOURS(float16)
+
 // Transposes 4 x 4 elements in each 128-bit lane. For each four of `rows` rows (at most 16),
 // r[4 * i + j] becomes columns j, j + 4, j + 8 and j + 12 of rows 4 * i .. 4 * i + 3, one column in
 // each lane.

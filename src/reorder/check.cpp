@@ -63,7 +63,7 @@ void check_scales(const problem &p) {
         if (arg == ZEMM_ARG_SRC && e.mode != zemm_quantization_mode_static_sazp)
             fail(zemm_unimplemented, "src scales: quantization mode %s is for dst",
                  quantization_mode_name(e.mode));
-        if (arg == ZEMM_ARG_SRC && is_int4(p.src.data_type) && e.mask == 0)
+        if (arg == ZEMM_ARG_SRC && is_small_int(p.src.data_type) && e.mask == 0)
             fail(zemm_invalid_arguments, "src scales: those of a %s src need a mask",
                  data_type_name(p.src.data_type));
     }

@@ -11,15 +11,21 @@ namespace zemm::reorder {
 
 namespace {
 
-// Whether the inner blocks are PACK_K x columns, followed by unit elements of K if unit is not 1.
-// unit: see pack_problem in reorder_args.h.
+// Columns whose elements share the bytes of a unit.
+int together_of(const memory_desc &md) {
+    return data_type_bits(md.data_type) == 2 ? 4 : 1;
+}
+
+// Whether the inner blocks are PACK_K x columns, followed by unit elements of K if unit is not 1, and by the
+// columns that share a byte. unit: see pack_problem in reorder_args.h.
 bool has_pack_blocks(const memory_desc &md, int unit) {
-    const int k = md.ndims - 2, n = md.ndims - 1;
-    if (md.inner_nblks != (unit == 1 ? 2 : 3))
+    const int k = md.ndims - 2, n = md.ndims - 1, together = together_of(md);
+    if (md.inner_nblks != (unit == 1 ? 2 : together == 1 ? 3 : 4))
         return false;
     const zemm_dim_t *blks = md.inner_blks, *idxs = md.inner_idxs;
     return idxs[0] == k && blks[0] == PACK_K && idxs[1] == n && blks[1] % 16 == 0 && blks[1] <= 256 &&
-           (unit == 1 || (idxs[2] == k && blks[2] == unit));
+           (unit == 1 || (idxs[2] == k && blks[2] == unit)) &&
+           (together == 1 || (idxs[3] == n && blks[3] == together));
 }
 
 // Whether all runs along dimension inner start at a multiple of unit elements.
@@ -57,7 +63,7 @@ bool is_packing(const problem &p, std::string &why) {
     if (!p.is_copy() || bits_of(p) > 32)
         return refused(why, "it only moves elements of up to 32 bits as they are");
     if (p.src.ndims < 2 || !md_is_plain(p.src) || !has_pack_blocks(p.dst, unit_of(p)))
-        return refused(why, "it only packs plain tensors into blocks of 16a64b or 16a64b4a");
+        return refused(why, "it only packs plain tensors into blocks of 16a64b, 16a64b4a or 16a16b4a4b");
     if (!has_whole_blocks(p.dst))
         return refused(why, "it writes whole blocks, and dst is a part that ends inside one");
     return true;
@@ -81,7 +87,7 @@ void make_plan(const problem &p, const char *kernel, bool moves_along_k, zemm_di
     block.dst_offset = dst.offset0;
     block.dst_k = dst.strides[k];
     block.dst_n = dst.strides[n];
-    block.columns = int(dst.inner_blks[1]);
+    block.columns = int(dst.inner_blks[1]) * together_of(dst);
     block.batch_ndims = src.ndims - 2;
     zemm_dim_t batch = 1;
     for (int d = 0; d < src.ndims - 2; ++d) {
@@ -108,7 +114,7 @@ bool plan_pack(const problem &p, const ze::device &, launch_plan &result, std::s
         return false;
     const int k = p.src.ndims - 2, n = p.src.ndims - 1;
     const bool along_k = lies_along_k(p.src);
-    const bool rows = p.src.strides[n] == 1 && is_aligned(p.src, n, bits_of(p) == 4 ? 2 : 1);
+    const bool rows = p.src.strides[n] == 1 && is_aligned(p.src, n, elements_per_byte(p.src.data_type));
     if (along_k ? !is_aligned(p.src, k, unit_of(p)) : !rows)
         return refused(
             why,
@@ -121,6 +127,8 @@ bool plan_pack(const problem &p, const ze::device &, launch_plan &result, std::s
 bool plan_pack_lanes(const problem &p, const ze::device &, launch_plan &result, std::string &why) {
     if (!is_packing(p, why))
         return false;
+    if (together_of(p.dst) > 1)
+        return refused(why, "each lane writes a column, and columns of dst share bytes");
     const bool moves = lies_along_k(p.src) && is_aligned(p.src, p.src.ndims - 2, unit_of(p));
     make_plan(p, "reorder_pack_lanes", moves, 1, true, result);
     return true;

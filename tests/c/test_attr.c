@@ -164,6 +164,7 @@ static void zero_points(void) {
     INVALID("only those of weights", ZERO_POINTS(ZEMM_ARG_DST, 0, 0, NULL, zemm_f16, 0));
     INVALID("s4", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_s4, 0));
     INVALID("u4", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_u4, 0));
+    INVALID("u2", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_u2, 0));
     INVALID("s8", ZERO_POINTS(ZEMM_ARG_DST, 0, 0, NULL, zemm_s8, 0));
     INVALID("groups", ZERO_POINTS(ZEMM_ARG_DST, 3, 2, groups, zemm_s32, 0));
     INVALID("mask 0", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 0, 2, groups, zemm_s32, 0));

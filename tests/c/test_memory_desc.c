@@ -46,6 +46,10 @@ static void layouts(void) {
     tagged("acb", 3, d3, zemm_f16, (zemm_dims_t){15, 1, 3}, d3, 60);
     tagged("cab", 3, d3, zemm_f64, (zemm_dims_t){3, 1, 6}, d3, 240);
     tagged("ab", 2, even, zemm_s4, (zemm_dims_t){6, 1}, even, 9);
+    tagged("ab", 2, (zemm_dims_t){3, 8}, zemm_u2, (zemm_dims_t){8, 1}, (zemm_dims_t){3, 8}, 6);
+    tagged("a", 1, (zemm_dims_t){5}, zemm_u2, (zemm_dims_t){1}, (zemm_dims_t){5}, 2); /* rounded up */
+    tagged("BA16a16b4a4b", 2, big, zemm_u2, (zemm_dims_t){4096, 2 * 4096}, (zemm_dims_t){128, 256},
+           128 * 256 / 4);
     tagged("a", 1, (zemm_dims_t){5}, zemm_u4, (zemm_dims_t){1}, (zemm_dims_t){5}, 3); /* rounded up */
     /* 100x200 in blocks of 64x64 (16 units of four along a, 64 along b) is padded to 128x256. A
      * block has 4096 elements. Blocks along a are innermost. */
@@ -124,7 +128,8 @@ static void special(void) {
     drop();
     INVALID("boolean", zemm_memory_desc_create_host_scalar(&md, zemm_boolean));
     OK(zemm_memory_desc_destroy(NULL));
-    CHECK(zemm_data_type_size(zemm_s4) == 1 && zemm_data_type_size(zemm_f4_e2m1) == 1);
+    CHECK(zemm_data_type_size(zemm_s4) == 1 && zemm_data_type_size(zemm_u2) == 1 &&
+          zemm_data_type_size(zemm_f4_e2m1) == 1);
     CHECK(zemm_data_type_size(zemm_data_type_undef) == 0 && zemm_data_type_size(zemm_bf16) == 2);
     CHECK(zemm_data_type_size(zemm_e8m0) == 1 && zemm_data_type_size(zemm_s64) == 8);
 }
@@ -159,10 +164,17 @@ static void strides(void) {
     INVALID("strides[1]=2", STRIDED(2, d2, zemm_f32, 1, 2));
     INVALID("strides[1]=3", STRIDED(3, d3, zemm_f32, 12, 3, 1));
     INVALID("negative", STRIDED(2, d2, zemm_f32, -5, 1));
-    /* 4-bit rows begin at whole bytes. */
-    INVALID("strides[0]=5 is odd", STRIDED(2, d2, zemm_s4, 5, 1));
-    INVALID("odd", zemm_memory_desc_create_with_tag(&md, 2, d2, zemm_u4, zemm_ab));
-    INVALID("odd", zemm_memory_desc_create_with_tag(&md, 2, d2, zemm_f4_e2m1, zemm_ba));
+    /* Rows begin at whole bytes. */
+    INVALID("strides[0]=6 is no multiple of 4, but 4 elements of the 2-bit type u2 share a byte",
+            STRIDED(2, d2, zemm_u2, 6, 1));
+    INVALID("share a byte",
+            zemm_memory_desc_create_with_tag(&md, 2, ((zemm_dims_t){4, 6}), zemm_u2, zemm_ab));
+    OK(STRIDED(2, d2, zemm_u2, 8, 1));
+    CHECK(zemm_memory_desc_get_size(md) == 6);
+    drop();
+    INVALID("strides[0]=5 is no multiple of 2", STRIDED(2, d2, zemm_s4, 5, 1));
+    INVALID("share a byte", zemm_memory_desc_create_with_tag(&md, 2, d2, zemm_u4, zemm_ab));
+    INVALID("share a byte", zemm_memory_desc_create_with_tag(&md, 2, d2, zemm_f4_e2m1, zemm_ba));
     OK(STRIDED(2, d2, zemm_u4, 6, 1));
     CHECK(zemm_memory_desc_get_size(md) == 9);
     drop();
@@ -233,7 +245,7 @@ static void equality(void) {
     OK(zemm_memory_desc_create_with_tag(&a, 2, (zemm_dims_t){3, 5}, zemm_f32, zemm_ab));
     OK(zemm_memory_desc_create_with_tag(&b, 2, (zemm_dims_t){3, 5}, zemm_f32, zemm_ba));
     CHECK(zemm_memory_desc_equal(a, b) == 0);
-    INVALID("odd", zemm_memory_desc_set_data_type(a, zemm_s4)); /* rows of 5 */
+    INVALID("share a byte", zemm_memory_desc_set_data_type(a, zemm_s4)); /* rows of 5 */
     CHECK(zemm_memory_desc_get_size(a) == 60);
     DESTROY(a, b);
 }

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from zemm._library import check
 from zemm._library.lists import TYPES, types_for
 from zemm.attributes import Attr
-from zemm.dtypes import FLOATING, FOUR_BIT, as_float32, dtype_name, pack_int4, type_of
+from zemm.dtypes import FLOATING, SUB_BYTE, as_float32, dtype_name, pack_values, per_byte, type_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -21,8 +21,9 @@ from zemm.words import DataType, DType, FpmathMode
 
 Shape = tuple[int, ...]
 SCALE_TYPES = types_for("scale")
+INTEGER_WEIGHTS = tuple(name for name in types_for("weights") if TYPES[name].kind == "integer")
 _FOR_MANY = ("e8m0", "f8_e4m3")  # the library takes no single scale of these types
-ZERO_POINT_TYPES = tuple(name for name in types_for("zero_point") if name not in FOUR_BIT)
+ZERO_POINT_TYPES = tuple(name for name in types_for("zero_point") if name not in SUB_BYTE)
 _OFFSET_TYPES = tuple(name for name in ZERO_POINT_TYPES if name in FLOATING)
 _INTEGER_ZERO_POINTS = tuple(name for name in ZERO_POINT_TYPES if name not in FLOATING)
 
@@ -71,18 +72,18 @@ def operand(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def with_type(weights: NDArray[Any], wanted: DType | None) -> tuple[NDArray[Any], DataType]:
-    """Weights as stored, and their data type. wanted: the 4-bit type of bytes with two values each.
-    Arrays of 4-bit types are packed along their last axis."""
+    """Weights as stored, and their data type. wanted: the type, of fewer than 8 bits, of bytes with
+    several values each. Arrays of such types are packed along their last axis."""
     own = type_of(weights, "weights")
     dtype = None if wanted is None else dtype_name(wanted, "weights_dtype")
-    if own in FOUR_BIT:
+    if own in SUB_BYTE:
         if dtype not in (None, own):
             raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
-        return pack_int4(weights), own
-    if dtype is not None and dtype != own and (dtype not in FOUR_BIT or own not in ("u8", "s8")):
+        return pack_values(weights, own), own
+    if dtype is not None and dtype != own and (dtype not in SUB_BYTE or own not in ("u8", "s8")):
         raise InvalidArgumentsError(
-            f"weights have type {own}, weights_dtype is {dtype!r}: it is for bytes with two values of a 4-bit"
-            " type each; astype() converts values, view() reads bytes as another type"
+            f"weights have type {own}, weights_dtype is {dtype!r}: it is for bytes with several values"
+            " each, of a type of 4 or 2 bits; astype() converts values, view() reads bytes as another type"
         )
     return weights, dtype or own
 
@@ -90,28 +91,28 @@ def with_type(weights: NDArray[Any], wanted: DType | None) -> tuple[NDArray[Any]
 def bytes_of_weights(
     weights: NDArray[Any], wanted: DType | None, src: Shape
 ) -> tuple[NDArray[Any], DataType, int | None]:
-    """The weights as stored, their data type, and the axis along which a byte holds two elements
-    (-1 or -2; None if the type has more than 4 bits)."""
+    """The weights as stored, their data type, and the axis along which a byte holds several
+    elements (-1 or -2; None if the type has 8 bits or more)."""
     stored, dtype = with_type(weights, wanted)
-    if dtype not in FOUR_BIT:
+    if dtype not in SUB_BYTE:
         return stored, dtype, None
     if stored is not weights:
         return stored, dtype, -1
-    k, rows = src[-1], weights.shape[-2]
+    k, rows, each = src[-1], weights.shape[-2], per_byte(dtype)
     if rows == k:
         return (weights if weights.strides[-1] == 1 else np.ascontiguousarray(weights)), dtype, -1
-    if 2 * rows == k and (weights.strides[-2] == 1 or rows == 1):
+    if each * rows == k and (weights.strides[-2] == 1 or rows == 1):
         return weights, dtype, -2
     raise InvalidArgumentsError(
-        f"weights {weights.shape} of packed {dtype} do not fit src {src}: K = {k} needs [.., {k}, N / 2], or"
-        f" the transpose of [.., N, {k // 2}]"
+        f"weights {weights.shape} of packed {dtype} do not fit src {src}: K = {k} needs [.., {k},"
+        f" N / {each}], or the transpose of [.., N, {k // each}]"
     )
 
 
-def unpacked(shape: Shape, packed_axis: int | None) -> Shape:
+def unpacked(shape: Shape, packed_axis: int | None, data_type: DataType) -> Shape:
     if packed_axis is None:
         return shape
-    return tuple(2 * n if d == len(shape) + packed_axis else n for d, n in enumerate(shape))
+    return tuple(per_byte(data_type) * n if d == len(shape) + packed_axis else n for d, n in enumerate(shape))
 
 
 def tensor(
@@ -119,7 +120,7 @@ def tensor(
 ) -> Tensor:
     """Describe an array for an engine, with ndims dimensions (1s are put in front).
 
-    packed_axis: the axis (-1 or -2) along which a byte holds two elements of a 4-bit type. An array
+    packed_axis: the axis (-1 or -2) along which a byte holds several elements of its type. An array
     that a memory descriptor cannot describe is copied to a dense one: overlapping, reversed,
     unaligned or with foreign byte order. So is an array with gaps for a GPU, as its bytes are
     copied as a whole. A copy keeps the order of the axes: it gives the bits that the array would.
@@ -128,16 +129,17 @@ def tensor(
     if not in_place(array, engine):
         swap = packed_axis != -1
         array = array.swapaxes(-1, -2) if swap else array
-        # Bytes with two values need their axis innermost, and broadcast axes have no order.
-        row_major = data_type in FOUR_BIT or 0 in array.strides
+        # Bytes with several values need their axis innermost, and broadcast axes have no order.
+        row_major = data_type in SUB_BYTE or 0 in array.strides
         array = np.array(array, array.dtype.newbyteorder("="), order="C" if row_major else "K")
         array = array.swapaxes(-1, -2) if swap else array
     dims = list(array.shape)
     strides = _element_strides(array)
-    if data_type in FOUR_BIT:
+    if data_type in SUB_BYTE:
         axis = ndims + packed_axis
-        dims[axis] *= 2
-        strides = [1 if d == axis else 2 * stride for d, stride in enumerate(strides)]
+        each = per_byte(data_type)
+        dims[axis] *= each
+        strides = [1 if d == axis else each * stride for d, stride in enumerate(strides)]
     return Tensor(array, tuple(dims), data_type, tuple(strides))
 
 
@@ -334,7 +336,7 @@ def _misfit(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Invalid
 def set_fpmath(attr: Attr, src_dtype: DataType, weights_dtype: DataType, fpmath: FpmathMode | None) -> None:
     """Set the fpmath mode. Integer weights of a floating-point src are converted to src's type
     unless fpmath says something else."""
-    weight_only = TYPES[src_dtype].kind == "floating" and weights_dtype in ("u8", "s8", "u4", "s4")
+    weight_only = TYPES[src_dtype].kind == "floating" and weights_dtype in INTEGER_WEIGHTS
     if fpmath is not None or weight_only:
         own: dict[str, FpmathMode] = {"bf16": "bf16", "f16": "f16", "f32": "strict"}
         mode = own.get(src_dtype, "any")

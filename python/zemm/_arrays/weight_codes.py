@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.scales import group_count, scale_type_of, scales_of
 from zemm._library import check
+from zemm.dtypes import join
 from zemm.errors import InvalidArgumentsError
 from zemm.words import ScaleDType, ScaleType
 
@@ -34,15 +35,17 @@ class Rule(NamedTuple):
 
     @property
     def values_type(self) -> np.dtype[Any]:
-        """numpy's type of a value, also of 4 bits."""
+        """numpy's type of a value, also of fewer bits."""
         return np.dtype(np.int8 if self.is_signed else np.uint8)
 
 
 def rule_of(w: NDArray[Any], bits: int, group: int | None, scale_dtype: ScaleDType, symmetric: bool) -> Rule:
     """The rule for weights [K, N] or [E, K, N]. ValueError: bits, group or w do not fit."""
-    if not isinstance(bits, (int, np.integer)) or bits not in (4, 8):
-        raise InvalidArgumentsError(f"bits is {check.shown(bits)}, neither 8 nor 4")
+    if not isinstance(bits, (int, np.integer)) or bits not in (2, 4, 8):
+        raise InvalidArgumentsError(f"bits is {check.shown(bits)}, none of 8, 4 and 2")
     scale_type, is_signed = scale_type_of(scale_dtype), bool(check.flag(symmetric, "symmetric"))
+    if bits == 2 and is_signed:
+        raise InvalidArgumentsError("weights of 2 bits are unsigned: leave symmetric out")
     if w.ndim not in (2, 3):
         raise InvalidArgumentsError(f"w has shape {w.shape}, neither [K, N] nor [E, K, N]")
     k = w.shape[-2]
@@ -66,10 +69,12 @@ class Codes(NamedTuple):
         return slice(self.k.start // rule.group, -(-self.k.stop // rule.group))
 
 
-def pairs(values: NDArray[Any], axis: int) -> NDArray[np.uint8]:
-    """Two 4-bit values of matrices [.., K, N] in each byte, the even one along the axis (-1 or -2) in the low
-    nibble."""
+def joined(values: NDArray[Any], axis: int, bits: int) -> NDArray[np.uint8]:
+    """The lowest `bits` of values of matrices [.., K, N], two of 4 or four of 2 in each byte, the first along
+    the axis (-1 or -2) in the lowest ones."""
     codes = values.view(np.uint8)
+    if bits == 2:
+        return join(codes, 2) if axis == -1 else join(codes.swapaxes(-1, -2), 2).swapaxes(-1, -2)
     if axis == -1:  # both at once: faster than every other byte
         wide = np.ascontiguousarray(codes).view("<u2") & np.uint16(0x0F0F)
         return (wide | wide >> np.uint16(4)).astype(np.uint8)
@@ -88,7 +93,7 @@ def codes_of(matrix: NDArray[Any], rule: Rule, columns: slice | None = None) -> 
     k, n = matrix.shape
     begin, end = (0, n) if columns is None else (columns.start, columns.stop)
     if has_rows_of_k(matrix):
-        wide = max(_ELEMENTS // max(k, 1) & ~1, 2)
+        wide = max(_ELEMENTS // max(k, 1) & ~3, 4)  # values of whole bytes
         for at in range(begin, end, wide):
             part = slice(at, min(at + wide, end))
             rows = matrix.T[part].reshape(part.stop - at, -1, rule.group)
@@ -96,7 +101,7 @@ def codes_of(matrix: NDArray[Any], rule: Rule, columns: slice | None = None) -> 
             turned = None if zero_points is None else zero_points.T
             yield Codes(slice(0, k), part, values.reshape(-1, k).T, scales.T, turned)
         return
-    wide = max(_ELEMENTS // max(rule.group, 1) & ~1, _COLUMNS)
+    wide = max(_ELEMENTS // max(rule.group, 1) & ~3, _COLUMNS)
     high = max(_ELEMENTS // (max(rule.group, 1) * wide), 1) * rule.group
     for at in range(begin, end, wide):
         part = slice(at, min(at + wide, end))

@@ -29,7 +29,7 @@ from zemm._functions.post_op_entries import append_entry
 from zemm._library import check
 from zemm._library.library import ARG
 from zemm.attributes import Attr, PostOps
-from zemm.dtypes import FOUR_BIT, as_float32, dtype_name, numpy_dtype, own_dtype, type_of
+from zemm.dtypes import SUB_BYTE, as_float32, dtype_name, numpy_dtype, own_dtype, per_byte, type_of
 from zemm.engine import Engine, Stream, check_stream, default_engine, stream_of
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -41,7 +41,7 @@ from zemm.words import DataType, DType, FpmathMode, PostOp
 
 Shape = tuple[int, ...]
 
-_INSTEAD_OF_0 = 2  # a number of elements that 4-bit types can have, too
+_INSTEAD_OF_0 = 4  # a number of elements that types of fewer than 8 bits can have, too
 
 
 def matmul(
@@ -80,8 +80,9 @@ def matmul(
     float8_e5m2 and float8_e4m3fn of ml_dtypes. Transposed views are not copied.
 
     weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two 4-bit values each, low
-    nibble first. Their shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays
-    of ml_dtypes.int4, uint4 and float4_e2m1fn need no weights_dtype; matmul() packs them. Those of
+    nibble first, "u2" if they have four 2-bit values each. Their shape is [.., K, N / 2], or they are the
+    transpose of [.., N, K / 2] (of u2 a fourth). Arrays of ml_dtypes.int4, uint4, float4_e2m1fn and uint2
+    need no weights_dtype; matmul() packs them. Those of
     zemm.quantize_weights() know their type.
 
     weights may also be the result of zemm.quantize_weights(), which has scales and zero points, as in
@@ -159,9 +160,10 @@ def matmul(
     a_dtype = type_of(a, "src")
     if a.ndim < 2 or len(dims) < 2:
         raise InvalidArgumentsError(f"src {a.shape} and weights {dims} must have two dimensions or more")
-    if a_dtype in FOUR_BIT:
+    if a_dtype in SUB_BYTE:
         raise InvalidArgumentsError(
-            f"src has type {a_dtype}: arrays of 4-bit types are for weights; a memory may have an f4_e2m1 src"
+            f"src has type {a_dtype}: arrays of types of fewer than 8 bits are for weights; a memory may"
+            " have an f4_e2m1 src"
         )
     packed_axis = None
     if packed is not None:
@@ -169,7 +171,7 @@ def matmul(
         b_dtype, engine = packed.data_type, packed.engine
     else:
         b, b_dtype, packed_axis = bytes_of_weights(b, weights_dtype, a.shape)
-        dims = unpacked(b.shape, packed_axis)
+        dims = unpacked(b.shape, packed_axis, b_dtype)
     shape = _dst_shape(a.shape, dims)
     dst_dtype = _dst_dtype(a_dtype, dst_dtype, out, shape)
     if 0 in shape:
@@ -262,13 +264,13 @@ class _Call:
         self._add(ARG["SRC"], tensor(array, data_type, len(self.dims), self.engine))
 
     def set_weights(self, array: NDArray[Any], data_type: DataType, packed_axis: int | None) -> Shape:
-        """Add the weights. packed_axis: the axis (-1 or -2) along which a byte holds two 4-bit
+        """Add the weights. packed_axis: the axis (-1 or -2) along which a byte holds several
         values, None for other types. Returns the dims in elements."""
         if self.flat:
             array = array.reshape(array.shape[-2:])
         axis = -1 if packed_axis is None else packed_axis
         if self._k_is_0:
-            rows = _INSTEAD_OF_0 // 2 if packed_axis == -2 else _INSTEAD_OF_0
+            rows = _INSTEAD_OF_0 // (per_byte(data_type) if packed_axis == -2 else 1)
             array = np.zeros((*array.shape[:-2], rows, array.shape[-1]), array.dtype)
         t = tensor(array, data_type, len(self.dims), self.engine, axis)
         self._add(ARG["WEIGHTS"], t)
@@ -301,7 +303,7 @@ class _Call:
                 f"{name} of shape {array.shape} does not broadcast to dst {self.shape}"
             )
         data_type = type_of(array, name)
-        if data_type in FOUR_BIT:
+        if data_type in SUB_BYTE:
             raise InvalidArgumentsError(f"{name} has type {data_type}: convert it to a type of 8 bits")
         array = np.atleast_1d(array)
         last = array.shape[-1]
@@ -426,6 +428,8 @@ def _dst_dtype(src: DataType, wanted: DType | None, out: NDArray[Any] | None, sh
         if wanted is not None
         else (src if src in ("f16", "bf16", "f64") else "f32")
     )
-    if name in FOUR_BIT:
-        raise InvalidArgumentsError(f"dst_dtype {name} has two elements to a byte: use Primitive and Memory")
+    if name in SUB_BYTE:
+        raise InvalidArgumentsError(
+            f"dst_dtype {name} has several elements to a byte: use Primitive and Memory"
+        )
     return name

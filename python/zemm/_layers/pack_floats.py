@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from zemm._arrays.operands import Parameter, describe, tensor
 from zemm._arrays.reorder import reorder_to
 from zemm._arrays.scales import group_count
-from zemm._arrays.weight_codes import Rule, codes_of, has_rows_of_k, naming_elements, pairs
+from zemm._arrays.weight_codes import Rule, codes_of, has_rows_of_k, joined, naming_elements
 from zemm._library.lists import TYPES
-from zemm.dtypes import FOUR_BIT, numpy_dtype
+from zemm.dtypes import SUB_BYTE, numpy_dtype, per_byte
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -35,8 +35,8 @@ def pack_floats(
     src_group: int | None,
     fpmath: FpmathMode | None,
 ) -> PackedWeights:
-    """zemm.pack(*zemm.quantize_weights(w)), with the same bits. w: [K, N] or [E, K, N]. N may be odd with 4
-    bits if K is even."""
+    """zemm.pack(*zemm.quantize_weights(w)), with the same bits. w: [K, N] or [E, K, N]. A row along N
+    may end inside a byte if one along K does not."""
     if 0 in w.shape:
         raise InvalidArgumentsError(f"w has shape {w.shape}: nothing to multiply")
     *leading, k, n = w.shape
@@ -65,16 +65,17 @@ def pack_floats(
 
 
 def _paired_axis(w: NDArray[Any], data_type: DataType) -> int | None:
-    """The axis along which a byte has two values of a 4-bit type: -1 or -2."""
-    if data_type not in FOUR_BIT:
+    """The axis along which a byte has several values: -1 or -2."""
+    if data_type not in SUB_BYTE:
         return None
     k, n = w.shape[-2:]
+    each = per_byte(data_type)
     wanted = (-2, -1) if has_rows_of_k(w) else (-1, -2)
     for axis in wanted:
-        if w.shape[axis] % 2 == 0:
+        if w.shape[axis] % each == 0:
             return axis
     raise InvalidArgumentsError(
-        f"w {w.shape} has an odd K and an odd N: K = {k} or N = {n} must be even for 4-bit values, two of"
+        f"w {w.shape}: K = {k} or N = {n} must be a multiple of {each} for {data_type} values, {each} of"
         " which share a byte"
     )
 
@@ -129,4 +130,4 @@ def _quantised(
             parameters["zero_points"][codes.groups(rule), own] = codes.zero_points
     if axis is None:
         return values
-    return pairs(values.T, -1).T if axis == -2 else pairs(values, -1)
+    return joined(values.T, -1, rule.bits).T if axis == -2 else joined(values, -1, rule.bits)

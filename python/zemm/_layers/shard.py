@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._layers.state import State
-from zemm.dtypes import FOUR_BIT, pack_int4, unpack_int4
+from zemm._library.lists import TYPES
+from zemm.dtypes import SUB_BYTE, join, per_byte, split
 from zemm.errors import InvalidArgumentsError
 
 Along = Literal["N", "K"]
@@ -86,18 +87,19 @@ def _cut_parameter(array: NDArray[Any], along: Along, at: slice, k: int) -> NDAr
 def _cut_values(
     values: NDArray[Any], data_type: str, dims: tuple[int, int], along: Along, at: slice
 ) -> NDArray[Any]:
-    """Bytes with two values along N, or along K where N is odd, become such bytes again."""
-    if data_type not in FOUR_BIT:
+    """Bytes with several values along N, or along K, become such bytes again."""
+    if data_type not in SUB_BYTE:
         return values[at] if along == "K" else values[:, at]
-    along_k = 2 * values.shape[0] == dims[0]
+    each, bits = per_byte(data_type), TYPES[data_type].bits
+    along_k = each * values.shape[0] == dims[0]
     packed = values.T if along_k else values
-    codes = unpack_int4(packed, 2 * packed.size, signed=False).reshape(len(packed), -1)
+    codes = split(packed, bits)
     codes = codes.T if along_k else codes
     codes = codes[at] if along == "K" else codes[:, at]
-    if codes.shape[1] % 2 == 0:
-        return pack_int4(codes)
-    if codes.shape[0] % 2 == 0:
-        return pack_int4(codes.T).T
+    if codes.shape[1] % each == 0:
+        return join(codes, bits)
+    if codes.shape[0] % each == 0:
+        return join(codes.T, bits).T
     raise InvalidArgumentsError(
         f"a part of {codes.shape[0]} rows and {codes.shape[1]} columns of {data_type} ends inside a byte: cut"
         " the weights into fewer parts"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._library import library
-from zemm.dtypes import FOUR_BIT, numpy_dtype
+from zemm.dtypes import SUB_BYTE, numpy_dtype, per_byte
 from zemm.errors import InvalidArgumentsError
 from zemm.memory_desc import MemoryDesc
 from zemm.words import DataType
@@ -47,8 +47,9 @@ class ArrayLayout:
         """Raise ValueError unless the array has this type and shape. Its strides may differ."""
         if array.dtype != self.dtype:
             convert = "astype() converts values, view() reads the bytes as another type"
-            if self.data_type in FOUR_BIT:
-                convert = f"{self.data_type} has two elements to a byte, see zemm.pack_int4()"
+            if self.data_type in SUB_BYTE:
+                each = per_byte(self.data_type)
+                convert = f"{self.data_type} has {each} elements to a byte, see zemm.pack_int{8 // each}()"
             raise InvalidArgumentsError(
                 f"{name} has type {array.dtype}, the descriptor wants {self.dtype}: {convert}; {_RAW}"
             )
@@ -93,20 +94,23 @@ def layout_of(md: MemoryDesc, index: int = 0) -> ArrayLayout:
     if any(stride == 0 and count > 1 for stride, count in zip(md.strides, md.dims, strict=True)):
         raise InvalidArgumentsError(f"{md!r} has strides {md.strides}: elements share a place; {_RAW}")
     name, dims, strides, offset = md.data_type, md.dims, md.strides, md.offset0
-    if name not in FOUR_BIT:
+    if name not in SUB_BYTE:
         return ArrayLayout(name, numpy_dtype(name), dims, strides, offset)
     inner = next((d for d in reversed(range(md.ndims)) if strides[d] == 1 and dims[d] > 1), None)
-    if inner is None or dims[inner] % 2 or offset % 2:
-        raise InvalidArgumentsError(f"{md!r} of two elements to a byte has rows that end inside one; {_RAW}")
-    halves = tuple(n // 2 if d == inner else n for d, n in enumerate(dims))
-    steps = tuple(1 if d == inner else s // 2 for d, s in enumerate(strides))
-    return ArrayLayout(name, np.dtype(np.uint8), halves, steps, offset // 2)
+    each = per_byte(name)
+    if inner is None or dims[inner] % each or offset % each:
+        raise InvalidArgumentsError(
+            f"{md!r} of {each} elements to a byte has rows that end inside one; {_RAW}"
+        )
+    parts = tuple(n // each if d == inner else n for d, n in enumerate(dims))
+    steps = tuple(1 if d == inner else s // each for d, s in enumerate(strides))
+    return ArrayLayout(name, np.dtype(np.uint8), parts, steps, offset // each)
 
 
 def _layout_of_part(md: MemoryDesc, index: int) -> ArrayLayout:
     """The layout of a buffer of a sparse tensor: a 1-D array of values or indices."""
     name = md.part_data_type(index)
-    dtype = np.dtype(np.uint8) if name in FOUR_BIT else numpy_dtype(name)
+    dtype = np.dtype(np.uint8) if name in SUB_BYTE else numpy_dtype(name)
     return ArrayLayout(name, dtype, (md.part_size(index) // dtype.itemsize,), (1,))
 
 

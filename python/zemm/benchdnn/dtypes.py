@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data types: names, sizes, ranges, and conversion between f32 values and codes.
 
-Codes are the stored form of values, in numpy arrays with one code per element; layout.py packs two
-4-bit codes into a byte. Rounding follows oneDNN: floating-point types round half to even without
+Codes are the stored form of values, in numpy arrays with one code per element; layout.py packs
+codes of 4 and 2 bits into bytes. Rounding follows oneDNN: floating-point types round half to even without
 saturation, integers saturate and then round half to even, f4 saturates. benchdnn rounds f8 to f16
 first; here, as in the kernels, f8 is rounded once.
 """
@@ -54,9 +54,10 @@ def _within(limit: float) -> float:
 
 
 def _code(row: lists.DataType) -> np.dtype[Any]:
-    """The numpy type of a code. Integers of 4 bits are computed with in bytes."""
-    narrow = {"s4": np.dtype(np.int8), "u4": np.dtype(np.uint8)}
-    return narrow.get(row.name) or numpy_dtype(row.name)
+    """The numpy type of a code. Integers of fewer than 8 bits are computed with in bytes."""
+    if row.kind == "integer" and row.bits < 8:
+        return np.dtype(np.int8 if row.low < 0 else np.uint8)
+    return numpy_dtype(row.name)
 
 
 BY_NAME = {name: _made(row) for name, row in lists.TYPES.items()}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts tensors in logical order to bytes in memory and back, for strided and blocked layouts.
 
-Two 4-bit elements share a byte. The one with the even offset in memory is the low nibble.
+Elements of 4 and 2 bits share a byte. The one with the lowest offset in memory has the lowest bits.
 """
 
 import math
@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from zemm.benchdnn.dtypes import BY_NAME, Codes, Floats, decode, encode
+from zemm.dtypes import join, split
 
 Bytes = NDArray[np.uint8]
 
@@ -35,7 +36,7 @@ class Layout:
 
     @property
     def _packed(self) -> bool:
-        return BY_NAME[self.data_type].bits == 4
+        return BY_NAME[self.data_type].bits < 8
 
     def store(self, values: Floats, raw: Bytes) -> None:
         """Write values (f32, of shape dims) into the bytes `raw`. Gaps between strides are
@@ -49,10 +50,10 @@ class Layout:
         code = BY_NAME[self.data_type].code
         if not self._packed:
             return decode(self._logical(raw[: self.size].view(code)), self.data_type)
-        codes = self._logical(_unpacked(raw[: self.size]))
+        codes = self._logical(split(raw[: self.size], BY_NAME[self.data_type].bits))
         if self.data_type == "s4":
             return decode(((codes ^ 8).astype(np.int8) - 8), "s4")
-        return decode(codes if self.data_type == "u4" else codes.view(code), self.data_type)
+        return decode(codes if BY_NAME[self.data_type].integral else codes.view(code), self.data_type)
 
     def offsets(self) -> NDArray[np.int64]:
         """The offset in memory of each element, in elements."""
@@ -66,9 +67,10 @@ class Layout:
         if not self._packed:
             self._view(raw[: self.size].view(codes.dtype))[...] = self._physical(codes)
             return
-        nibbles = _unpacked(raw[: self.size])
-        self._view(nibbles)[...] = self._physical(codes.view(np.uint8) & 15)
-        raw[: self.size] = nibbles[0::2] | nibbles[1::2] << 4
+        bits = BY_NAME[self.data_type].bits
+        parts = split(raw[: self.size], bits)
+        self._view(parts)[...] = self._physical(codes.view(np.uint8))
+        raw[: self.size] = join(parts, bits)
 
     def _view(self, flat: Codes) -> Codes:
         """A view of the elements in memory, with the axes: outer dims, then inner blocks."""
@@ -139,14 +141,6 @@ class SparseLayout:
         if self.size:
             values[self.places] = decode(raw[: self.size].view(BY_NAME[self.data_type].code), self.data_type)
         return values
-
-
-def _unpacked(raw: Bytes) -> Bytes:
-    """One byte per nibble, low nibble first."""
-    nibbles = np.empty(2 * raw.size, np.uint8)
-    nibbles[0::2] = raw & 15
-    nibbles[1::2] = raw >> 4
-    return nibbles
 
 
 def layout_of(md: Any) -> Layout:

@@ -3,8 +3,9 @@
 
 A row of weights along K is a sequence of blocks. An element is w = scale * code - minimum, with a
 scale (and a minimum in some formats) for each group of a block. Codes are signed where ggml
-subtracts a constant from them, so that no format needs a zero point. Codes of at most 4 bits become
-zemm's 4-bit types, all others 8-bit types. Codes that number the values of a table become these values.
+subtracts a constant from them, so that no format needs a zero point; those of at most 2 bits are u2, and the
+constant becomes a minimum. Codes of 3 and 4 bits become zemm's 4-bit types, those of more bits 8-bit types.
+Codes that number the values of a table become these values.
 """
 
 from collections.abc import Callable
@@ -33,7 +34,8 @@ class Format(NamedTuple):
 
     number: ggml's, in files. block: the numpy type of a block. elements: of K in a block. data_type: of the
     codes in zemm. group: elements of K that share a scale. decode: makes Parts of a 1-D array of blocks, or
-    None for a floating-point type, whose blocks are its elements.
+    None for a floating-point type, whose blocks are its elements. less: what ggml subtracts from unsigned
+    codes; minimums are scales times it.
     """
 
     number: int
@@ -42,6 +44,7 @@ class Format(NamedTuple):
     data_type: DataType
     group: int = 1
     decode: Callable[[NDArray[Any]], Parts] | None = None
+    less: int = 0
 
 
 def _fields(data: NDArray[np.uint8], bits: int, run: int) -> NDArray[np.uint8]:
@@ -194,21 +197,26 @@ def _digits(data: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
     return (fractions.astype(np.uint16) * 3 >> 8).astype(np.uint8).reshape(len(data), -1)
 
 
+def _less_1(b: NDArray[Any], codes: NDArray[np.uint8]) -> Parts:
+    """Weights d * (code - 1), with codes of 2 bits."""
+    return Parts(codes, b["d"][:, None], b["d"][:, None])
+
+
 def _tq1_0(b: NDArray[Any]) -> Parts:
     parts = _digits(b["q"][:, :32], 5), _digits(b["q"][:, 32:], 5), _digits(b["high"], 4)
-    return Parts(_signed(np.hstack(parts), 1), b["d"][:, None])
+    return _less_1(b, np.hstack(parts))
 
 
 def _tq2_0(b: NDArray[Any]) -> Parts:
-    return Parts(_signed(_fields(b["q"], 2, 32), 1), b["d"][:, None])
+    return _less_1(b, _fields(b["q"], 2, 32))
 
 
 def _q2_0(b: NDArray[Any]) -> Parts:
-    return Parts(_signed(_fields(b["q"], 2, 1), 1), b["d"][:, None])
+    return _less_1(b, _fields(b["q"], 2, 1))
 
 
 def _q1_0(b: NDArray[Any]) -> Parts:
-    return Parts(_signed(_fields(b["q"], 1, 1) << 1, 1), b["d"][:, None])
+    return _less_1(b, _fields(b["q"], 1, 1) << np.uint8(1))
 
 
 def _block(text: str) -> np.dtype[Any]:
@@ -225,7 +233,7 @@ FORMATS = {
     "Q4_1": Format(3, _block("d:f2 m:f2 q:16u1"), 32, "u4", 32, _q4_1),
     "Q5_0": Format(6, _block("d:f2 high:4u1 q:16u1"), 32, "s8", 32, _q5_0),
     "Q5_1": Format(7, _block("d:f2 m:f2 high:4u1 q:16u1"), 32, "u8", 32, _q5_1),
-    "Q2_K": Format(10, _block("scales:16u1 q:64u1 d:f2 dmin:f2"), 256, "u4", 16, _q2_k),
+    "Q2_K": Format(10, _block("scales:16u1 q:64u1 d:f2 dmin:f2"), 256, "u2", 16, _q2_k),
     "Q3_K": Format(11, _block("high:32u1 q:64u1 scales:12u1 d:f2"), 256, "s4", 16, _q3_k),
     "Q4_K": Format(12, _block("d:f2 dmin:f2 scales:12u1 q:128u1"), 256, "u4", 32, _q4_k),
     "Q5_K": Format(13, _block("d:f2 dmin:f2 scales:12u1 high:32u1 q:128u1"), 256, "u8", 32, _q5_k),
@@ -234,8 +242,8 @@ FORMATS = {
     "IQ4_XS": Format(23, _block("d:f2 high:2u1 low:4u1 q:128u1"), 256, "s8", 32, _iq4_xs),
     "MXFP4": Format(39, _block("e:u1 q:16u1"), 32, "f4_e2m1", 32, _mxfp4),
     "NVFP4": Format(40, _block("d:4u1 q:32u1"), 64, "f4_e2m1", 16, _nvfp4),
-    "TQ1_0": Format(34, _block("q:48u1 high:4u1 d:f2"), 256, "s4", 256, _tq1_0),
-    "TQ2_0": Format(35, _block("q:64u1 d:f2"), 256, "s4", 256, _tq2_0),
-    "Q1_0": Format(41, _block("d:f2 q:16u1"), 128, "s4", 128, _q1_0),
-    "Q2_0": Format(42, _block("d:f2 q:16u1"), 64, "s4", 64, _q2_0),
+    "TQ1_0": Format(34, _block("q:48u1 high:4u1 d:f2"), 256, "u2", 256, _tq1_0, 1),
+    "TQ2_0": Format(35, _block("q:64u1 d:f2"), 256, "u2", 256, _tq2_0, 1),
+    "Q1_0": Format(41, _block("d:f2 q:16u1"), 128, "u2", 128, _q1_0, 1),
+    "Q2_0": Format(42, _block("d:f2 q:16u1"), 64, "u2", 64, _q2_0, 1),
 }

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm._arrays.host_tensors import Host, as_array, host_of
 from zemm._functions.matmul import matmul
-from zemm.dtypes import FLOATING, FOUR_BIT, pack_int4, type_of, unpack_int4
+from zemm._library.lists import TYPES
+from zemm.dtypes import FLOATING, SUB_BYTE, pack_values, split, type_of
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS, Format, Parts, as_integers
 from zemm.gguf.q8_1 import GROUP as Q8_1_GROUP
@@ -69,16 +70,16 @@ class Tensor:
         rows = self._dims[:0:-1]
         codes, scales = codes.reshape(*rows, -1), scales.reshape(*rows, -1)
         minimums = None if minimums is None else minimums.reshape(*rows, -1)
-        if self.data_type in FOUR_BIT:
-            codes = pack_int4(codes)
+        if self.data_type in SUB_BYTE:
+            codes = pack_values(codes, self.data_type)
         return Parts(codes, scales, minimums)
 
     def _codes(self, parts: Parts) -> NDArray[Any]:
         """Those of _parts with one in each byte, [.., N, K]."""
-        if self.data_type not in FOUR_BIT:
+        if self.data_type not in SUB_BYTE:
             return parts.codes
-        codes = unpack_int4(parts.codes, 2 * parts.codes.size, signed=self.data_type == "s4")
-        return codes.reshape(self._dims[::-1])
+        codes = split(parts.codes, TYPES[self.data_type].bits).reshape(self._dims[::-1])
+        return (codes ^ 8).view(np.int8) - np.int8(8) if self.data_type == "s4" else codes
 
     @cached_property
     def _as_s8(self) -> Parts:
@@ -96,7 +97,8 @@ class Tensor:
     def values(self) -> NDArray[Any]:
         """The elements, or the numbers that stand for them, [.., K, N], as zemm.matmul() takes
         them: int8, uint8, float16, bfloat16 or float32. For data type u4, s4 and f4_e2m1 bytes with two
-        values along K each, [.., K / 2, N]. Values without scales are a view of the file."""
+        values along K each, [.., K / 2, N], for u2 with four, [.., K / 4, N]. Values without
+        scales are a view of the file."""
         return _transposed(self._blocks if self._parts is None else self._parts.codes)
 
     @property
@@ -119,10 +121,12 @@ class Tensor:
         codes = self._codes(parts)
         if self.data_type == "f4_e2m1":
             codes = codes.view(ml_dtypes.float4_e2m1fn)
+        if less := self._format.less:
+            codes = codes.view(np.int8) - np.int8(less)
         grouped = codes.reshape(*parts.scales.shape, -1).astype(np.float32)
         with np.errstate(over="ignore"):  # scales of MXFP4 may be as large as f32 holds
             grouped *= _as_f32(parts.scales)[..., None]
-        if parts.minimums is not None:
+        if parts.minimums is not None and not less:
             grouped -= parts.minimums[..., None]
         return _transposed(grouped.reshape(*self._dims[::-1]))
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from zemm._arrays.operands import describe, in_place, tensor
 from zemm._arrays.reorder import reorder
 from zemm._library import check
-from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, type_of
+from zemm.dtypes import FLOATING, dtype_name, numpy_dtype, per_byte, type_of
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear, multiplied_type
@@ -172,7 +172,7 @@ def _tag_of(md: MemoryDesc) -> str | None:
 
 def _plain_tag(dims: tuple[int, ...], data_type: DataType) -> str:
     """A dense layout without blocks, whose rows end with a byte."""
-    is_odd = data_type in FOUR_BIT and dims[-1] % 2
+    is_odd = dims[-1] % per_byte(data_type) != 0
     return ("ba" if is_odd else "ab") if len(dims) == 2 else ("acb" if is_odd else "abc")
 
 

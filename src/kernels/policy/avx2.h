@@ -4,8 +4,8 @@
 // 8-bit weights: vpmaddwd multiplies pairs of 16 bits and adds the two products. A quad of four
 // elements of K becomes two such pairs: its elements 0 and 2, and 1 and 3.
 //
-// 4-bit weights: vpmaddubsw multiplies unsigned with signed bytes and adds two products to 16 bits.
-// It saturates, but products with 4 bits are small: those of several quads are added up before they
+// Weights of 4 and 2 bits: vpmaddubsw multiplies unsigned with signed bytes and adds two products to 16 bits.
+// It saturates, but these products are small: those of several quads are added up before they
 // are widened to s32. So are products of two pairs of 8-bit weights with a src of 7 bits
 // (FLAG_REDUCED_RANGE): -64 * 255 (s8) and 127 * -128 (u8) fit twice into 16 bits.
 //
@@ -41,9 +41,9 @@ static inline __attribute__((always_inline)) short16 words_of(vec_i quads, int j
     return j == 0 ? pairs & (short16)0xff : as_short16(as_ushort16(pairs) >> (ushort16)8);
 }
 
-// 4-bit weights are positive where their bytes are unsigned.
+// Weights of fewer than 8 bits are positive where their bytes are unsigned.
 static inline bool wei_bytes_are_signed() {
-    return wei_is_int4() || wei_is_signed();
+    return wei_is_small_int() || wei_is_signed();
 }
 
 // Turns the quads of a panel into words of 16 bits: of quad k of column vector v, words[(2 * k + j) * NV + v]
@@ -80,13 +80,13 @@ static inline __attribute__((always_inline)) void interleave(vec_i even, vec_i o
                               vec_i);
 }
 
-// The quads of row k of a block, `count` vectors from vector v on: 4-bit ones, and 8-bit ones that
+// The quads of row k of a block, `count` vectors from vector v on: small ones, and 8-bit ones that
 // are in place.
 static inline __attribute__((always_inline)) void load_row_of_quads(struct b_panel b, int k, int v,
                                                                     const int count, __private vec_i *wei) {
 #pragma unroll
     for (int i = 0; i < count; i += 2) {
-        if (wei_in_place() && wei_is_int4()) {
+        if (wei_in_place() && wei_bits() == 4) {
             const long at = (b.first + 4 * (k * PACKED_N + (v + i) * LANES)) >> 1;
             // In the order of columns that interleave() wants.
             const vec_i fours = as_vec_i(vload4(0, (global const long *)(b.wei + at)).s0213);
@@ -230,14 +230,14 @@ static inline __attribute__((always_inline)) void multiply_quads(const int count
 
 // Quads whose sums of 4-bit products fit into 16 bits: 8 times -128 * 15 (s8 by u4) and 255 * -8 (u8 by s4),
 // each twice. With 7 bits of src they are half as large. Sums of u8 by u4, up to 8 * 2 * 255 * 15, begin at a
-// negative number.
-#define QUADS_IN_16_BITS (HAS(FLAG_REDUCED_RANGE) ? 16 : 8)
-#define FIRST_IN_16_BITS (src_is_signed() || wei_is_signed() ? 0 : -8 * 255 * 15)
+// negative number. Of products with u2, 16 times 255 * 3, each twice, fit.
+#define QUADS_IN_16_BITS (HAS(FLAG_REDUCED_RANGE) || wei_bits() == 2 ? 16 : 8)
+#define FIRST_IN_16_BITS (src_is_signed() || wei_is_signed() || wei_bits() == 2 ? 0 : -8 * 255 * 15)
 
 // part[i * NV + n] += row i of src times column vector v + n at quad k, in 16 bits.
-static inline __attribute__((always_inline)) void add_nibbles(const int count, int v, const bool begins,
-                                                              __private const bytes *src, int k,
-                                                              struct b_panel b, __private short16 *part) {
+static inline __attribute__((always_inline)) void add_small(const int count, int v, const bool begins,
+                                                            __private const bytes *src, int k,
+                                                            struct b_panel b, __private short16 *part) {
     vec_i wei[NV];
     load_row_of_quads(b, k, v, PART_COLUMNS(count), wei);
 #pragma unroll
@@ -251,10 +251,10 @@ static inline __attribute__((always_inline)) void add_nibbles(const int count, i
     }
 }
 
-// The same for 4-bit weights.
-static inline __attribute__((always_inline)) void multiply_nibbles(const int count, int v,
-                                                                   __private const bytes *src, int quads,
-                                                                   struct b_panel b, __private vec_i *sum) {
+// The same for weights of 4 and 2 bits.
+static inline __attribute__((always_inline)) void multiply_small(const int count, int v,
+                                                                 __private const bytes *src, int quads,
+                                                                 struct b_panel b, __private vec_i *sum) {
     const int times = (quads + QUADS_IN_16_BITS - 1) / QUADS_IN_16_BITS;
 #pragma unroll
     for (int i = 0; i < (FIRST_IN_16_BITS != 0 ? count : 0); ++i)
@@ -264,11 +264,11 @@ static inline __attribute__((always_inline)) void multiply_nibbles(const int cou
 #pragma unroll 1
     for (int k = 0; k < quads;) {
         short16 part[ROWS * NV];
-        add_nibbles(count, v, true, src, k, b, part);
+        add_small(count, v, true, src, k, b, part);
         const int end = min(k + QUADS_IN_16_BITS, quads);
 #pragma unroll 1
         for (++k; k < end; ++k)
-            add_nibbles(count, v, false, src, k, b, part);
+            add_small(count, v, false, src, k, b, part);
 #pragma unroll
         for (int i = 0; i < count; ++i)
 #pragma unroll
@@ -288,10 +288,10 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
 #pragma unroll
     for (int i = 0; i < count; ++i)
         src[i] = group->src + group->rows->src[group->i0 + i] + group->k0;
-    if (v == 0 && !wei_is_int4() && has_row_words(count))
+    if (v == 0 && !wei_is_small_int() && has_row_words(count))
         widen_rows(count, src, quads, group->words);
-    if (wei_is_int4())
-        multiply_nibbles(count, v, src, quads, b, sum);
+    if (wei_is_small_int())
+        multiply_small(count, v, src, quads, b, sum);
     else if (panel_has_words())
         multiply_words(count, v, group->words, quads, b, sum);
     else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few rows of floats by packed weights of 8 and 4 bits (AVX512F), limited by reading the weights.
+// A few rows of floats by packed weights of 8, 4 and 2 bits (AVX512F), limited by reading the weights.
 // There is one instruction less for each 16 weights than in policy/fma.h, and often two:
 // - 4 bits: vpermw looks 32 of them up in a table of halves of bf16, which has all values exactly. It takes
 //   the low five bits of each element as the index, and the table has all values twice, so no bits are
@@ -7,6 +7,8 @@
 //   f32 after one more instruction.
 //   Zero points leave the loop: sum s (w - zw) = sum s (w - c) - (zw - c) * sum s. The centre c of the
 //   type keeps both terms as small as the products.
+// - 2 bits: vpermilps looks 16 of them up, by the low two bits of each element, in a table of four f32. A
+//   vector has each fourth column: sums get the order of columns at the end. Zero points as with 4 bits.
 // - 8 bits with integer zero points: one vpternlogd puts a byte of a word into the mantissa of an f32.
 //   Byte 0 becomes 2^23 + byte, and byte 1 becomes 2^15 + byte. One subtraction takes off this power of 2
 //   and the zero point. It is exact.
@@ -57,15 +59,15 @@ static inline int step_bytes() {
     return 4 * PACKED_N * wei_bits() / 8;
 }
 
-// What is subtracted from a weight of 4 bits before it is multiplied.
+// What is subtracted from a weight of 4 or 2 bits before it is multiplied.
 static inline int wei_centre() {
-    return HAS(FLAG_WEI_ZP) && spec_wei_dt() == DT_U4 ? 8 : 0;
+    return HAS(FLAG_WEI_ZP) && !wei_is_signed() ? 1 << (wei_bits() - 1) : 0;
 }
 
 // Whether zero points are multiplied with the sum of a row of src, beside the products of weights: those of 4
-// bits, and of bytes those that offsets became.
+// and 2 bits, and of bytes those that offsets became.
 static inline bool sums_rows() {
-    return (wei_is_int4() && HAS(FLAG_WEI_ZP)) || (wei_bits() == 8 && HAS(FLAG_OFFSETS));
+    return (wei_is_small_int() && HAS(FLAG_WEI_ZP)) || (wei_bits() == 8 && HAS(FLAG_OFFSETS));
 }
 
 // Integers less zero points of the weights, which are floats or integers.
@@ -153,6 +155,51 @@ multiply_int4(const int count, __private const float *a, int length, struct b_pa
         const vec_f odd = part[2 * i + 1][0] + (parts == 2 ? part[2 * i + 1][1] : (vec_f)0.f);
         sum[2 * i] += LOWER_HALVES(even, odd);
         sum[2 * i + 1] += UPPER_HALVES(even, odd);
+    }
+}
+
+// ---- 2 bits. In the vector of a step, each element has four columns, of whose elements of the same k the
+// parts of a byte are.
+
+vec_f __attribute__((overloadable))
+vpermilps(vec_f table, vec_i index) __asm("llvm.x86.avx512.vpermilvar.ps.512");
+
+static inline __attribute__((always_inline)) void
+multiply_int2(const int count, __private const float *a, int length, struct b_panel b, __private vec_f *sum) {
+    // The sums of [row][columns], the elements of K with even and odd numbers apart for a row alone.
+    vec_f part[ROWS * 4][2];
+    const int parts = count == 1 ? 2 : 1;
+    const float4 values = (float4)(0.f, 1.f, 2.f, 3.f) - (float)wei_centre();
+    const vec_f table = (vec_f)(values, values, values, values);
+#pragma unroll
+    for (int i = 0; i < count * 4; ++i)
+        part[i][0] = part[i][1] = (vec_f)0.f;
+#pragma unroll 1
+    for (int s = 0; s < (length + 3) / 4; ++s) {
+        prefetch_step(b, length, s);
+        const vec_i loaded = vload16(0, (global const int *)(b.wei + s * step_bytes()));
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+#pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const vec_f wei = vpermilps(table, loaded >> (8 * k + 2 * v));
+#pragma unroll
+                for (int i = 0; i < count; ++i) {
+                    __private vec_f *to = &part[i * 4 + v][parts == 2 ? k % 2 : 0];
+                    *to = fma((vec_f)a[i * TILE_K + 4 * s + k], wei, *to);
+                }
+            }
+    }
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+        vec_f columns[4];
+#pragma unroll
+        for (int v = 0; v < 4; ++v)
+            columns[v] = part[i * 4 + v][0] + (parts == 2 ? part[i * 4 + v][1] : (vec_f)0.f);
+        interleave_fours(columns);
+#pragma unroll
+        for (int v = 0; v < 4; ++v)
+            sum[i * 4 + v] += columns[v];
     }
 }
 
@@ -273,7 +320,7 @@ multiply_int8(const int count, __private const float *a, int length, struct b_pa
     }
 }
 
-// ---- Zero points of 4 bits, and any type
+// ---- Zero points of 4 and 2 bits, and any type
 
 // The sum of a row of src, which has zeros up to a multiple of 16.
 static inline float sum_of_row(__private const float *a, int length) {
@@ -343,8 +390,10 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
     }
     if (wei_bits() == 8)
         multiply_int8(count, a, length, b, sum);
-    else
+    else if (wei_bits() == 4)
         multiply_int4(count, a, length, b, sum);
+    else
+        multiply_int2(count, a, length, b, sum);
     if (sums_rows())
 #pragma unroll
         for (int i = 0; i < count * NV; ++i)

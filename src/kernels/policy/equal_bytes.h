@@ -8,7 +8,7 @@
 
 // Whether packed weights are multiplied from where they are in memory.
 static inline bool wei_in_place() {
-    return spec_wei_unit() == UNIT_PACKED && !wei_is_int4();
+    return spec_wei_unit() == UNIT_PACKED && !wei_is_small_int();
 }
 
 // Extends the sign of s4 values, which are in the low halves of the bytes.

@@ -19,12 +19,17 @@
 #define LOOK_UP_f4_e2m1(codes) VEC_OF_CODES(f4_e2m1, codes)
 #endif
 
-// Element j of each quad that load_packed() returns: an integer as s32, or the code of a float.
-static inline vec_i of_quads(vec_i quads, int j) {
+// Element j of words of weights that have one each `step` bits: an integer as s32, or the code of a float.
+static inline vec_i of_words(vec_i words, int step, int j) {
     const int bits = wei_bits();
     if (wei_is_signed())
-        return (quads << (32 - bits - bits * j)) >> (32 - bits);
-    return (quads >> (bits * j)) & ((1 << bits) - 1);
+        return (words << (32 - bits - step * j)) >> (32 - bits);
+    return (words >> (step * j)) & ((1 << bits) - 1);
+}
+
+// Element j of each quad that load_packed() returns.
+static inline vec_i of_quads(vec_i quads, int j) {
+    return of_words(quads, quad_bits(), j);
 }
 
 // Elements of the weights' type: integers, or codes of floats of 8 and 4 bits.
@@ -49,7 +54,7 @@ static inline vec_f values_of_quads(vec_i quads, int j) {
     return values_of_codes(of_quads(quads, j));
 }
 
-// 16 neighbours of plain weights, from element i on. For 4-bit types i is even.
+// 16 neighbours of plain weights, from element i on, which begins at a whole byte.
 static inline float16 load_wei16(bytes wei, long i) {
 #ifdef WITH_TABLES
     if (CAN_LOOK_UP && spec_wei_dt() == DT_F4_E2M1)
@@ -58,13 +63,13 @@ static inline float16 load_wei16(bytes wei, long i) {
     return load_wide16(wei, spec_wei_dt(), i);
 }
 
-// 32 bytes of plain weights, from element i on. For 4-bit types i is even.
+// 32 bytes of plain weights, from element i on, which begins at a whole byte.
 static inline int8 load_8_words(bytes wei, long i) {
     return vload8(0, (global const int *)(wei + i * wei_bits() / 8));
 }
 
-// load_along_k() for types of 8 and 4 bits. Words of 4 or 8 elements are transposed as they are and converted
-// then. column: the element at which each of the 16 columns begins.
+// load_along_k() for types of 8 bits and fewer. Words of 4, 8 or 16 elements are transposed as they are and
+// converted then. column: the element at which each of the 16 columns begins.
 static inline int load_words_along_k(bytes wei, __private const long *column, int n, int length,
                                      __private float *panel) {
     const int each = 32 / wei_bits(); // elements in a word
@@ -81,7 +86,7 @@ static inline int load_words_along_k(bytes wei, __private const long *column, in
         for (int j = 0; j < 8 * each; ++j)
             for (int v = 0; v < 16 / LANES; ++v)
                 *(__private vec_f *)(panel + (k + j) * TILE_N + n + v * LANES) =
-                    values_of_quads(words[j / each * (16 / LANES) + v], j % each);
+                    values_of_codes(of_words(words[j / each * (16 / LANES) + v], wei_bits(), j % each));
     }
     return k;
 }

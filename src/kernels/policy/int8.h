@@ -17,6 +17,7 @@ static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
 #include "policy/int8_along_n.h"
 
 #include "policy/int8_block.h"
+#include "policy/int8_quarters.h"
 
 // sum[v] += the sum of the panel's column vector v along K.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
@@ -68,8 +69,12 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
     for (int i = 0; i < count; ++i)
         a[i] = src + rows[i] + k0;
     const int quads = length / 4;
+#if LANES == 16 && TILE_N == 64
+    if (multiplies_quarters())
+        multiply_quarters(count, a, quads, b, sum);
+#endif
 #pragma unroll 1
-    for (int k = 0; k < quads; ++k) {
+    for (int k = 0; k < (multiplies_quarters() ? 0 : quads); ++k) {
         vec_i wei[NV];
 #pragma unroll
         for (int v = 0; v < NV; ++v)

@@ -25,35 +25,46 @@ static inline int16 spread_eights(int8 eights) {
     return SPREAD_NIBBLES(int16, fours);
 }
 
+// Moves the four 2-bit values in the low 8 bits to four bytes.
+#define SPREAD_QUARTERS(T, x)                                                                                \
+    ({                                                                                                       \
+        const T halves = ((x) | ((x) << 12)) & 0x000f000f;                                                   \
+        (halves | (halves << 6)) & 0x03030303;                                                               \
+    })
+
 // Loads 32 contiguous elements of K of each of two columns, as 8 quads each.
 static inline int16 load_two_columns(bytes wei, long first, long second) {
-    if (!wei_is_int4())
+    if (!wei_is_small_int())
         return (int16)(vload8(0, (global const int *)(wei + first)),
                        vload8(0, (global const int *)(wei + second)));
+    if (wei_bits() == 2) {
+        const int16 fours =
+            convert_int16((uchar16)(vload8(0, wei + (first >> 2)), vload8(0, wei + (second >> 2))));
+        return SPREAD_QUARTERS(int16, fours);
+    }
     return spread_eights((int8)(vload4(0, (global const int *)(wei + (first >> 1))),
                                 vload4(0, (global const int *)(wei + (second >> 1)))));
 }
 
 // Loads 16 contiguous elements of one row of K, one to each element of the vector.
 static inline int16 load_along_n(bytes wei, long i) {
-    if (!wei_is_int4())
+    if (!wei_is_small_int())
         return convert_int16(vload16(0, wei + i));
-    return convert_int16(load_nibbles16(wei + (i >> 1)));
+    return convert_int16(wei_bits() == 2 ? load_quarters16(wei + (i >> 2)) : load_nibbles16(wei + (i >> 1)));
 }
 
 // Loads one quad element by element. Elements from `count` on are 0 before the conversion.
 static inline int load_quad(bytes wei, tensor t, long column, long k, int count) {
     int quad = 0;
     for (int j = 0; j < count; ++j)
-        quad |= (load_int(wei, spec_wei_dt(), column + (k + j) * t->row) & (wei_is_int4() ? 15 : 255))
-                << 8 * j;
+        quad |= (load_int(wei, spec_wei_dt(), column + (k + j) * t->row) & ((1 << wei_bits()) - 1)) << 8 * j;
     return to_domain(quad);
 }
 
 // Loads the quads of LANES columns from packed weights, from element i on.
 static inline vec_i load_packed_quads(bytes wei, long i) {
     const vec_i quads = load_packed(wei, i);
-    return to_domain(wei_is_int4() ? SPREAD_NIBBLES(vec_i, quads) : quads);
+    return to_domain(wei_bits() == 4 ? SPREAD_NIBBLES(vec_i, quads) : quads);
 }
 
 // Packs the panel's columns n .. n + 15 from weights that are contiguous along K. begin: element
@@ -82,10 +93,19 @@ static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int colum
     return k;
 }
 
-// Loads 64 contiguous elements of one row of K as bytes. Of 4-bit types those of even columns come first.
+// The 2-bit parts of 16 bytes, the lowest ones first.
+static inline int16 planes_of_quarters(bytes p) {
+    const int4 fours = vload4(0, (global const int *)p);
+    return (int16)(fours, fours >> 2, fours >> 4, fours >> 6) & 0x03030303;
+}
+
+// Loads 64 contiguous elements of one row of K as bytes. Of 4-bit types those of even columns come first, of
+// 2-bit types each fourth one, from the first, second, third and fourth on.
 static inline int16 load_64_along_n(bytes wei, long i) {
-    if (!wei_is_int4())
+    if (!wei_is_small_int())
         return vload16(0, (global const int *)(wei + i));
+    if (wei_bits() == 2)
+        return planes_of_quarters(wei + (i >> 2));
     const int8 pairs = vload8(0, (global const int *)(wei + (i >> 1))), nibbles = 0x0f0f0f0f;
     return (int16)(pairs & nibbles, (pairs >> 4) & nibbles);
 }
@@ -112,14 +132,22 @@ static inline void quads_of_columns(bytes wei, long i, long stride, __private in
 
 // Puts what belongs to the columns of quads_of_columns() into their order in memory: 16 of them in a vector.
 static inline void order_columns(__private int16 *x) {
-    const int16 a = LOWER_HALVES(x[0], x[2]), b = LOWER_HALVES(x[1], x[3]);
-    const int16 c = UPPER_HALVES(x[0], x[2]), d = UPPER_HALVES(x[1], x[3]);
-    const int16 q[4] = {LOWER_HALVES(a, b), UPPER_HALVES(a, b), LOWER_HALVES(c, d), UPPER_HALVES(c, d)};
-    const bool in_order = !wei_is_int4();
+    if (wei_bits() == 2) {
+        const int16 y[4] = {x[0], x[1], x[2], x[3]};
+        x[0] = (int16)(y[0].s048c, y[1].s048c, y[2].s048c, y[3].s048c);
+        x[1] = (int16)(y[0].s159d, y[1].s159d, y[2].s159d, y[3].s159d);
+        x[2] = (int16)(y[0].s26ae, y[1].s26ae, y[2].s26ae, y[3].s26ae);
+        x[3] = (int16)(y[0].s37bf, y[1].s37bf, y[2].s37bf, y[3].s37bf);
+        return;
+    }
+    interleave_fours(x);
+    if (!wei_is_small_int())
+        return;
+    const int16 q[4] = {x[0], x[1], x[2], x[3]};
 #pragma unroll
     for (int v = 0; v < 4; v += 2) {
-        x[v] = in_order ? q[v] : LOWER_HALVES(q[v / 2], q[v / 2 + 2]);
-        x[v + 1] = in_order ? q[v + 1] : UPPER_HALVES(q[v / 2], q[v / 2 + 2]);
+        x[v] = LOWER_HALVES(q[v / 2], q[v / 2 + 2]);
+        x[v + 1] = UPPER_HALVES(q[v / 2], q[v / 2 + 2]);
     }
 }
 

@@ -16,11 +16,11 @@ static inline bool wei_is_small_float() {
 static inline bool wei_is_f8() {
     return !wei_is_integer() && wei_bits() == 8;
 }
-static inline bool wei_is_int4() {
-    return wei_is_integer() && wei_bits() == 4;
+static inline bool wei_is_small_int() { // s4, u4, u2
+    return wei_is_integer() && wei_bits() < 8;
 }
 // For integers.
-KNOWS(INTEGERS_OF_WEIGHTS, BIT_S8 | BIT_U8 | BIT_S4 | BIT_U4);
+KNOWS(INTEGERS_OF_WEIGHTS, BIT_S8 | BIT_U8 | BIT_S4 | BIT_U4 | BIT_U2);
 static inline bool wei_is_signed() {
     return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
 }

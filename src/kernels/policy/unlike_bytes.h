@@ -2,8 +2,8 @@
 // The signedness of panels for dot products of unsigned with signed bytes: the bytes of the panel
 // get the signedness that src does not have. The host does the same to the zero points
 // (src/matmul/plan/plan.cpp):
-//   src s8: bytes are unsigned, u8 as they are, s8 + 128, u4 as they are, s4 + 8
-//   src u8: bytes are signed,   u8 - 128, s8 as they are, u4 as they are, s4 as they are
+//   src s8: bytes are unsigned, u8 as they are, s8 + 128, u4 and u2 as they are, s4 + 8
+//   src u8: bytes are signed,   u8 - 128, s8 as they are, u4 and u2 as they are, s4 as they are
 #pragma once
 
 #include "policy/work_item_wei.h"
@@ -19,6 +19,7 @@ static inline int wei_shift() {
     case DT_S4:
         return src_is_signed() ? -8 : 0;
     case DT_U4:
+    case DT_U2:
         return 0;
     }
     return 0; // dispatch lets no other type through
@@ -40,6 +41,7 @@ static inline bool wei_in_place() {
             quads ^= 0x08080808;                                                                             \
             return src_is_signed() ? quads : (quads + 0x78787878) ^ (int)0x80808080;                         \
         case DT_U4:                                                                                          \
+        case DT_U2:                                                                                          \
             return quads;                                                                                    \
         case DT_S8:                                                                                          \
         case DT_U8:                                                                                          \

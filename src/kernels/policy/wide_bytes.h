@@ -12,7 +12,7 @@
 #include "spec.h"
 
 static inline bool flips_bytes() {
-    return HAS(FLAG_REDUCED_RANGE) && !wei_is_int4() && wei_is_signed() == src_is_signed();
+    return HAS(FLAG_REDUCED_RANGE) && !wei_is_small_int() && wei_is_signed() == src_is_signed();
 }
 
 // A weight minus its value in the panel.
@@ -24,14 +24,14 @@ static inline int wei_shift() {
 
 // Whether a tile may have several groups of rows, whose panel of 8-bit weights has 16 bits then.
 static inline bool panel_has_words() {
-    return TILE_M > ROWS && !HAS(FLAG_ONE_GROUP) && !wei_is_int4() && !HAS(FLAG_REDUCED_RANGE);
+    return TILE_M > ROWS && !HAS(FLAG_ONE_GROUP) && !wei_is_small_int() && !HAS(FLAG_REDUCED_RANGE);
 }
 
 // Whether packed weights are multiplied from where they are in memory: they need no conversion, or
 // they are used only once.
 static inline bool wei_in_place() {
     return spec_wei_unit() == UNIT_PACKED &&
-           (HAS(FLAG_ONE_GROUP) || !(wei_is_int4() || flips_bytes() || panel_has_words()));
+           (HAS(FLAG_ONE_GROUP) || !(wei_is_small_int() || flips_bytes() || panel_has_words()));
 }
 
 // Converts quads of weights to the signedness that is multiplied. 4-bit values are in the low

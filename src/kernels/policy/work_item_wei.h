@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The weights of a work-item's tile: where its columns begin, and vector loads of packed
-// elements of 8 and 4 bits.
+// elements of 8, 4 and 2 bits.
 #pragma once
 
 #include "owner/work_item.h"
@@ -33,15 +33,36 @@ static inline long block_begin(const struct wei_source *w, global const struct m
 }
 
 #if LANES > 1
-// Loads the quads (four elements of K) of LANES columns, from element i on: four bytes each, or
-// four nibbles each in the low 16 bits.
-static inline vec_i load_packed(bytes wei, long i) {
-    if (wei_bits() != 4)
-        return load_column_s32((global const int *)(wei + i));
 #if LANES == 16
-    return convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
+#define LOADED_NIBBLES(p) convert_int16(vload16(0, (global const ushort *)(p)))
+#define SHIFTS_OF_QUARTERS ((int16)(0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6))
+// Four ints, each four times.
+static inline vec_i load_each_four_times(global const int *p) {
+    const int4 x = vload4(0, p);
+    return __builtin_shufflevector(x, x, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+}
 #else
-    return convert_int8(vload8(0, (global const ushort *)(wei + (i >> 1))));
+#define LOADED_NIBBLES(p) convert_int8(vload8(0, (global const ushort *)(p)))
+#define SHIFTS_OF_QUARTERS ((int8)(0, 2, 4, 6, 0, 2, 4, 6))
+static inline vec_i load_each_four_times(global const int *p) {
+    const int2 x = vload2(0, p);
+    return __builtin_shufflevector(x, x, 0, 0, 0, 0, 1, 1, 1, 1);
+}
 #endif
+
+// The bits from an element to the next one in what load_packed() returns.
+static inline int quad_bits() {
+    return wei_bits() == 4 ? 4 : 8;
+}
+
+// Loads the quads (four elements of K) of LANES columns, from element i on: four bytes each, or
+// four nibbles each in the low 16 bits. In memory, 2-bit elements of K of four columns share a byte.
+static inline vec_i load_packed(bytes wei, long i) {
+    if (wei_bits() == 4)
+        return LOADED_NIBBLES(wei + (i >> 1));
+    if (wei_bits() == 2)
+        return (load_each_four_times((global const int *)(wei + (i >> 2))) >> SHIFTS_OF_QUARTERS) &
+               0x03030303;
+    return load_column_s32((global const int *)(wei + i));
 }
 #endif

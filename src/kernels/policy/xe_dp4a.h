@@ -75,7 +75,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     const struct b_panel b = load_steps(w, p, (int)k0, panel);
-    if (wei_is_int4())
+    if (wei_is_small_int())
 #pragma unroll
         for (int i = 0; i < PANEL_VECTORS; ++i)
             if (has_step(i / NV))

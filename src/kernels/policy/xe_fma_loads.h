@@ -108,7 +108,7 @@ static inline float4 widen(uint four) {
         return (float4)(from_code(four & mask), from_code(four >> bits & mask),
                         from_code(four >> 2 * bits & mask), from_code(four >> 3 * bits & mask));
     }
-    if (wei_is_int4()) {
+    if (wei_is_small_int()) {
         const int4 top = (int4)((int)four) << (int4)(28, 24, 20, 16);
         return spec_wei_dt() == DT_S4 ? convert_float4(top >> 28)
                                       : convert_float4(as_uint4(top) >> (uint4)28);

@@ -89,7 +89,7 @@ static __attribute__((noinline)) int8 gather_column(bytes wei, global const stru
             const int value = wei_bits() == 32   ? ((global const int *)wei)[at]
                               : wei_bits() == 16 ? ((global const ushort *)wei)[at]
                               : wei_bits() == 8  ? wei[at]
-                                                 : load_nibble(wei, at);
+                                                 : load_narrow(wei, wei_bits(), at);
             words[j] |= value << i;
         }
     }

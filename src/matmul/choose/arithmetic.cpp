@@ -11,8 +11,8 @@ bool flips_weights(const facts &f) {
     const bool signed_src = is_signed(p.src.data_type), signed_wei = is_signed(p.wei.data_type);
     if (!f.multiplies_quads())
         return false;
-    // u4 fits an unsigned and a signed byte. s4 has to change only beside a signed src.
-    return is_int4(p.wei.data_type)
+    // u4 and u2 fit an unsigned and a signed byte. s4 has to change only beside a signed src.
+    return is_small_int(p.wei.data_type)
                ? signed_wei && signed_src
                : signed_wei == signed_src && (!f.family.widens_bytes || f.uses_reduced_range());
 }
@@ -25,8 +25,7 @@ namespace {
 bool zero_points_fit_f32(const facts &f, bool flips_weights) {
     const problem &p = f.run();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    const bool is_small =
-        zp ? !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) : flips_weights;
+    const bool is_small = zp ? !zp->is_on_host && is_narrow_int(zp->data_type) : flips_weights;
     return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
 }
 
@@ -78,7 +77,7 @@ bool reads_rows(const facts &f, const arithmetic &a) {
 bool differs_for_one_group(const facts &f, const arithmetic &a) {
     const problem &p = f.run();
     if (f.multiplies_quads())
-        return is_int4(p.wei.data_type) || a.flips_weights || a.reads_rows || f.family.widens_bytes;
+        return is_small_int(p.wei.data_type) || a.flips_weights || a.reads_rows || f.family.widens_bytes;
     if (f.row->family == isa_family::avx512_bf16)
         return is_small_float(p.wei.data_type);
     return f.row->multiplies == operands::f32 && !p.integer() &&

@@ -16,18 +16,17 @@ namespace zemm::matmul {
 namespace {
 
 // UNIT_...: along which of the last two dimensions sixteen elements can be loaded at a time. k_dim: the
-// dimension of K. Runs of a 4-bit type must begin at a whole byte. Runs along K begin where parts of K do.
+// dimension of K. Runs must begin at a whole byte. Runs along K begin where parts of K do.
 uint32_t contiguous_dim(const memory_desc &md, int k_dim, const problem_facts &f) {
     const int row = md.ndims - 2, column = md.ndims - 1;
     const auto whole_bytes = [&](int inner) {
-        if (data_type_bits(md.data_type) >= 8)
-            return true;
-        if (inner == k_dim && !f.begins_at(2))
+        const int each = elements_per_byte(md.data_type);
+        if (inner == k_dim && !f.begins_at(each))
             return false;
         for (int d = 0; d < md.ndims; ++d)
-            if (d != inner && md.dims[d] > 1 && md.strides[d] % 2 != 0)
+            if (d != inner && md.dims[d] > 1 && md.strides[d] % each != 0)
                 return false;
-        return md.offset0 % 2 == 0;
+        return md.offset0 % each == 0;
     };
     if (md.dims[column] > 1 && md.strides[column] == 1 && whole_bytes(column))
         return UNIT_COLUMN;
@@ -54,7 +53,7 @@ bool can_read_2d(const memory_desc &md, int inner, int outer, zemm_dim_t outer_d
     constexpr zemm_dim_t limit = 1 << 24;
     const auto is_multiple = [&](zemm_dim_t elements, zemm_dim_t unit) {
         const zemm_dim_t bytes = bytes_of(md, elements);
-        return (data_type_bits(md.data_type) >= 8 || elements % 2 == 0) && bytes % unit == 0;
+        return elements % elements_per_byte(md.data_type) == 0 && bytes % unit == 0;
     };
     if (md.strides[inner] != 1 || outer_dim >= limit || !is_multiple(md.dims[inner], 4) ||
         bytes_of(md, md.dims[inner]) < 64 || bytes_of(md, md.dims[inner]) > limit - 64 ||

@@ -224,9 +224,9 @@ bool widens(const facts &f, const char *type, zemm_dim_t most, bool rounds, std:
         why = text("weights have offsets, with which they would have to be rounded to %s", type);
         return false;
     }
-    if (zp->is_on_host || (!is_int8(zp->data_type) && !is_int4(zp->data_type))) {
-        why = text("weights less their zero points are %s in it, for which zero points have to be 8-bit or "
-                   "4-bit tensors",
+    if (zp->is_on_host || !is_narrow_int(zp->data_type)) {
+        why = text("weights less their zero points are %s in it, for which zero points have to be tensors "
+                   "of 8 bits or fewer",
                    type);
         return false;
     }

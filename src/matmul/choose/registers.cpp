@@ -48,7 +48,7 @@ int registers_of(const facts &f) {
     const problem &p = f.run();
     const bool has_dpas = f.family.multiplies_by == multiplier::dpas;
     const bool keeps_nibbles =
-        f.family.has_small_registers() && has_dpas && p.integer() && is_int4(p.wei.data_type);
+        f.family.has_small_registers() && has_dpas && p.integer() && is_small_int(p.wei.data_type);
     // src that is split into two bf16 takes twice the registers. So do f32 weights, but their panel
     // has half the length.
     const int bits = 8 * operand_bytes(f.row->multiplies), src_parts = f.products == 2 ? 2 : 1;

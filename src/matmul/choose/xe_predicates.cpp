@@ -44,6 +44,10 @@ bool takes_steps(const facts &f, std::string &why) {
         why = "it counts rows, columns and K up to 2^30";
         return false;
     }
+    if (data_type_bits(p.wei.data_type) == 2) {
+        why = text("it does not unpack %s weights", data_type_name(p.wei.data_type));
+        return false;
+    }
     if (!parameters_are_small(f, why))
         return false;
     return f.empty || begins_at(f, f.step, "it needs", why);

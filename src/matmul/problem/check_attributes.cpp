@@ -169,13 +169,13 @@ void check_wei_zero_points(const context &c, const quant_entry &e) {
              data_type_name(e.data_type), data_type_name(c.p.wei.data_type));
     if (e.mask & c.column)
         check_n_group(c, "weights zero points", e, true);
-    if (is_int4(e.data_type))
-        for (int d : {c.nd - 2, c.nd - 1}) {
-            const zemm_dim_t size = c.p.wei.dims[d];
-            if ((e.mask >> d & 1) && size % 2 != 0)
-                fail(zemm_unimplemented, "weights zero points: %s ones need an even %s, not %lld",
-                     data_type_name(e.data_type), d == c.nd - 2 ? "K" : "N", (long long)size);
-        }
+    const int each = elements_per_byte(e.data_type);
+    for (int d : {c.nd - 2, c.nd - 1}) {
+        const zemm_dim_t size = c.p.wei.dims[d];
+        if ((e.mask >> d & 1) && size % each != 0)
+            fail(zemm_unimplemented, "weights zero points: %s ones need a multiple of %d as %s, not %lld",
+                 data_type_name(e.data_type), each, d == c.nd - 2 ? "K" : "N", (long long)size);
+    }
 }
 
 void check_zero_points(const context &c) {
@@ -213,9 +213,9 @@ void check_offsets(const context &c) {
     const quant_entry *e = find_entry(c.p.attr.offsets, ZEMM_ARG_WEIGHTS);
     if (!e)
         return;
-    if (!is_integer(c.p.wei.data_type) || !is_narrow(c.p.wei))
-        fail(zemm_unimplemented, "weights offsets need u8, s8, u4 or s4 weights, not %s",
-             data_type_name(c.p.wei.data_type));
+    if (!is_narrow_int(c.p.wei.data_type))
+        fail(zemm_unimplemented, "weights offsets need weights of a type among %s, not %s",
+             types_where(is_narrow_int).c_str(), data_type_name(c.p.wei.data_type));
     if (c.p.attr.zero_points.contains(ZEMM_ARG_WEIGHTS))
         fail(zemm_invalid_arguments, "weights have zero points and offsets: leave the zero points out and "
                                      "pass offsets less scale * zero "

@@ -49,7 +49,7 @@ void check_batch(const problem &p, int d) {
 zemm_data_type_t accumulation_type(const problem &p) {
     const zemm_data_type_t s = p.src.data_type, w = p.wei.data_type, d = p.dst.data_type;
     const auto small_float = [](zemm_data_type_t dt) { return is_floating(dt) && data_type_bits(dt) <= 16; };
-    const bool int_wei = is_int8(w) || is_int4(w);
+    const bool int_wei = is_narrow_int(w);
     if (s == zemm_f32 && w == zemm_f32)
         return zemm_f32;
     if (s == zemm_f64 && w == zemm_f64)

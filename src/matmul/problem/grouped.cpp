@@ -169,7 +169,7 @@ void check_grouped_attributes(const problem &asked) {
         check_post_op(asked, op, index++);
 }
 
-// `count` matrices of rows x columns, `step` elements apart. Rows of 4-bit elements may begin within a byte.
+// `count` matrices of rows x columns, `step` elements apart. Rows may begin within a byte.
 memory_desc batch_of(const memory_desc &md, zemm_dim_t count, zemm_dim_t rows, zemm_dim_t step,
                      zemm_dim_t row_stride, zemm_dim_t column_stride) {
     memory_desc batch;

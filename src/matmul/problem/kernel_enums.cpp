@@ -6,7 +6,7 @@
 #include "zemm/zemm_types.h"
 
 // Sizes in bytes are computed for these sizes of elements only.
-#define HAS_SIZE(bits) static_assert(bits == 4 || bits % 8 == 0);
+#define HAS_SIZE(bits) static_assert(8 % bits == 0 || bits % 8 == 0);
 #define ZEMM_TYPE(name, NAME, number, bits)                                                                  \
     static_assert(zemm_##name == number);                                                                    \
     HAS_SIZE(bits)

@@ -11,15 +11,22 @@ namespace zemm::matmul {
 namespace {
 
 std::string packed_tag(const memory_desc &md) {
-    const bool quads = data_type_bits(md.data_type) <= 8;
+    const int bits = data_type_bits(md.data_type);
     const int row = md.ndims - 2, column = md.ndims - 1;
     std::string tag;
     for (int d = 0; d < row; ++d)
         tag += char('a' + d);
     tag += char('A' + column);
     tag += char('A' + row);
-    tag += std::string("16") + char('a' + row) + std::to_string(PACKED_N) + char('a' + column);
-    return quads ? tag + "4" + char('a' + row) : tag;
+    const auto add = [&tag](int count, int d) { tag += std::to_string(count) + char('a' + d); };
+    const int together = bits == 2 ? 4 : 1; // columns that share a byte
+    add(16, row);
+    add(PACKED_N / together, column);
+    if (bits <= 8)
+        add(4, row);
+    if (together > 1)
+        add(together, column);
+    return tag;
 }
 
 } // namespace

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packed layouts of weights, which kernels read best. Descriptors with tag any get them, and a
 // reorder writes them. Both have panels of 64 columns:
-//   8-bit and 4-bit integers  BA16a64b4a: for each four of K, the four elements of each column
+//   8-bit and 4-bit types     BA16a64b4a: for each four of K, the four elements of each column
+//   2-bit types               BA16a16b4a4b: the same for each four columns, whose elements of the same k
+//   share
+//                             a byte, so that the four bytes of K come out of an int by a shift and a mask
 //   f32, f16, bf16            BA16a64b: one row of K after the other
 // With a batch dimension they are aCB16b64c4b and aCB16b64c, and so on.
 #pragma once

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array
-from zemm.dtypes import FOUR_BIT
+from zemm.dtypes import SUB_BYTE
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._formats import words
@@ -145,7 +145,7 @@ def _in_order(found: Quantized, place: Place, group: int, g_idx: torch.Tensor) -
     sizes, columns = words.order_of(place.in_features, group, g_idx, place.name, names)
     if columns is None:
         return found
-    bits = 4 if found.weights_dtype in FOUR_BIT else 8
+    bits = 4 if found.weights_dtype in SUB_BYTE else 8
     values = words.pack(words.unpack(np.asarray(found.values), bits)[:, columns], bits)
     parts = [part.T for part in (found.scales, found.zero_points) if part is not None]
     scales, *others = [part.T for part in words.common_group(sizes, parts, place.name)]

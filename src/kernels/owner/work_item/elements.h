@@ -12,7 +12,7 @@ static __attribute__((noinline)) float load_element(bytes from, int data_type, l
 }
 static __attribute__((noinline)) void store_element(global uchar *to, int data_type, long i, float x) {
     if (data_type == DT_F4_E2M1) // the byte may belong to two tiles
-        store_shared_nibble(to, i, (int)to_f4_e2m1(x));
+        store_shared_narrow(to, 4, i, (int)to_f4_e2m1(x));
     else
         store_float(to, data_type, i, x);
 }
