@@ -452,7 +452,8 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_dw(const_zemm_post_ops_t post_op
                                                    zemm_dim_t *stride, zemm_dim_t *padding_l);
 /* alg(x, src1). Each dimension of src1 is that of dst or 1; the argument is ... | ZEMM_ARG_SRC_1.
  * max is x > src1 ? x : src1 and min is x < src1 ? x : src1, so that both give src1 if either value
- * is NaN. */
+ * is NaN. src1 of binary_mul_inplace is dst as it was before the execution: src1_desc has dst's data type,
+ * dims and layout, or format any, and the argument is dst's memory. */
 zemm_status_t ZEMM_API zemm_post_ops_append_binary(zemm_post_ops_t post_ops, zemm_alg_kind_t alg,
                                                    const_zemm_memory_desc_t src1_desc);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_binary(const_zemm_post_ops_t post_ops, int index,

@@ -41,6 +41,11 @@ struct post_op {
     int mask = 0;
 };
 
+// The algorithm that kernels compute: for one whose src1 is dst that of any src1, else alg itself.
+zemm_alg_kind_t computed_alg(zemm_alg_kind_t alg);
+// Whether src1 of the post-op is dst as it was before the execution.
+bool is_in_place(const post_op &op);
+
 zemm_fpmath_mode_t default_fpmath_mode();
 
 } // namespace zemm
