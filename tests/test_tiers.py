@@ -63,7 +63,7 @@ ATTRIBUTES = {
     "set_post_ops": "binary",
 }
 # Attributes that a matmul refuses, or that change nothing, have tests of their own.
-OTHERS = {"set_accumulation_mode", "set_deterministic", "set_dropout", "set_rounding"}
+OTHERS = {"set_accumulation_mode", "set_deterministic", "set_dropout", "set_rounding", "set_saturation"}
 
 
 def test_each_attribute_is_met() -> None:

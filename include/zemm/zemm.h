@@ -408,6 +408,13 @@ zemm_status_t ZEMM_API zemm_primitive_attr_get_reduced_range(const_zemm_primitiv
                                                              int *value);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_reduced_range(zemm_primitive_attr_t attr, int arg, int value);
 
+/* An extension of zemm: 1 says that values that are too large for dst become its largest value, with their
+ * sign, in place of infinity (f8_e5m2) or NaN (f8_e4m3). NaN stays. f4_e2m1 and integers saturate without it,
+ * and so do results of dynamic scales. The default is 0, as in oneDNN. For dst of f8 or f4, of a matmul or a
+ * reorder; unimplemented when another primitive descriptor is created. */
+zemm_status_t ZEMM_API zemm_primitive_attr_get_saturation(const_zemm_primitive_attr_t attr, int *value);
+zemm_status_t ZEMM_API zemm_primitive_attr_set_saturation(zemm_primitive_attr_t attr, int value);
+
 /* The list of the attributes. It lives as long as they do. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_post_ops(const_zemm_primitive_attr_t attr,
                                                         const_zemm_post_ops_t *post_ops);

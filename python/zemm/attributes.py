@@ -200,6 +200,12 @@ class Attr(Settings):
         number = check.flag(value, "value")
         self._set("reduced_range", number, of=check.integer(arg, "arg"), words=(bool(number),))
 
+    def set_saturation(self, value: bool = True) -> None:
+        """value: values that are too large for an f8 dst become its largest value in place of infinity or
+        NaN. (f4 saturates in any case, and so do results of dynamic scales.)"""
+        number = check.flag(value, "value")
+        self._set("saturation", number, words=(bool(number),))
+
     def _set_mode(self, what: str, mode: str, words: Any, *more: int) -> None:
         value = value_of(what, check.choice(mode, words, "mode"))
         self._set(f"{what}_v2" if more else what, value, *more, words=(mode, *map(bool, more)))

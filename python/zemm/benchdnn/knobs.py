@@ -115,6 +115,7 @@ _KNOBS = {
     "attr-rounding-mode": Knob("rounding", _plain(attributes.parse_rounding)),
     "attr-deterministic": Knob("deterministic", _plain(atoms.boolean)),
     "attr-dropout": Knob("dropout", _plain(attributes.parse_dropout)),
+    "attr-saturation": Knob("saturation", _plain(atoms.boolean)),
     "attr-reduced-range": Knob("reduced_range", _plain(partial(atoms.choice, choices=("src",)))),
     "ctx-init": Knob("ctx_init", _plain(_context)),
     "ctx-exe": Knob("ctx_exe", _plain(_context)),

@@ -146,6 +146,8 @@ void check_grouped_attributes(const problem &asked) {
         refuse("dropout");
     if (!attr.rounding.empty())
         refuse("stochastic rounding");
+    if (saturates(attr, asked.dst.data_type))
+        refuse("saturation of an f8 dst");
     if (attr.scales.contains(ZEMM_ARG_DST))
         refuse("scales of dst");
     if (attr.zero_points.contains(ZEMM_ARG_DST))
