@@ -290,7 +290,7 @@ def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | N
 
 # Rounding bounds of binary operations, in the unit of eltwise's bounds. All other operations select
 # or compare, and are exact.
-BINARY_ROUNDINGS = {"add": 1.0, "sub": 1.0, "mul": 1.0, "div": 5.0}
+BINARY_ROUNDINGS = {"add": 1.0, "sub": 1.0, "mul": 1.0, "mul_inplace": 1.0, "div": 5.0}
 
 
 def binary(alg: str, s: Array) -> tuple[Function, float]:

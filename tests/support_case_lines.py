@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from support_problem import PostOp, Problem, Quant
+from zemm._library.lists import IN_PLACE
 from zemm.benchdnn import masks
 from zemm.benchdnn.attributes import Quantization
 from zemm.benchdnn.case import Case
@@ -90,7 +91,7 @@ def post_op(op: PostOpOfCase, ndims: int) -> PostOp:
         return PostOp("prelu", mask=masks.post_op_mask(op.mask, ndims))
     assert isinstance(op, Binary)
     condition = masks.post_op_mask(op.condition.mask, ndims) if op.condition else 0
-    mask = masks.post_op_mask(op.operand.mask, ndims)
+    mask = masks.post_op_mask(op.operand.mask or ("per_tensor" if op.name in IN_PLACE else ""), ndims)
     return PostOp("binary", f"binary_{op.name}", dt=op.data_type, mask=mask, condition_mask=condition)
 
 

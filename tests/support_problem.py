@@ -6,6 +6,7 @@ from functools import cache, cached_property
 
 import ml_dtypes
 import numpy as np
+from zemm._library.lists import IN_PLACE
 
 FLOATS = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 # Floats that do not have all eighths between -4 and 4. numpy keeps an f4_e2m1 in a byte.
@@ -57,6 +58,11 @@ class PostOp:
     dt: str = "f32"
     mask: int = 0
     condition_mask: int = 0
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the second operand is dst. dt is dst's type then, and mask has all dimensions."""
+        return self.alg.removeprefix("binary_") in IN_PLACE
 
 
 @dataclass(frozen=True)
@@ -232,6 +238,8 @@ def make_data(p: Problem) -> Data:
         first = second = None
         if op.kind == "prelu":
             first = values(rng, "f32", masked(p.dst_dims, op.mask))
+        elif op.is_in_place:
+            first = data.dst
         elif op.kind == "binary":
             first = values(rng, op.dt, masked(p.dst_dims, op.mask), limit=100)
             if op.alg == "binary_div":

@@ -147,7 +147,7 @@ def make_post_ops(p: Problem) -> zemm.PostOps:
         elif op.kind == "prelu":
             ops.append_prelu(op.mask)
         else:
-            first = zemm.MemoryDesc(masked(p.dst_dims, op.mask), op.dt)
+            first = zemm.MemoryDesc(masked(p.dst_dims, op.mask), op.dt, "any" if op.is_in_place else None)
             second = None
             if op.alg == "binary_select":
                 second = zemm.MemoryDesc(masked(p.dst_dims, op.condition_mask), "u8")
@@ -249,6 +249,8 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
         if op.kind == "prelu":
             assert first is not None
             args[base | zemm.ARG["WEIGHTS"]] = memory(engine, first, "f32", prelu_tag(p.ndims))
+        elif op.is_in_place:
+            args[base | zemm.ARG["SRC_1"]] = args[ARGS["dst"]]
         elif first is not None:
             args[base | zemm.ARG["SRC_1"]] = memory(engine, first, op.dt)
         if second is not None:

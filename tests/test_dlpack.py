@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
+from zemm._objects import dlpack
 
 A = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -107,6 +108,89 @@ def test_torch(engine: zemm.Engine, name: str) -> None:
     assert torch.equal(torch.from_dlpack(own).float(), torch.ones(2, 2))
 
 
+F4_VIEWS = {
+    "whole": lambda t: t,
+    "rows": lambda t: t[1:3],
+    "columns": lambda t: t[:, 1:3],
+    "transposed": lambda t: t.T,
+    "one": lambda t: t[:, :1].clone(),
+    "flat": lambda t: t.reshape(-1),
+}
+
+
+@pytest.mark.parametrize("view", F4_VIEWS.values(), ids=F4_VIEWS)
+def test_f4_of_torch(engine: zemm.Engine, view: Any) -> None:
+    """An element of float4_e2m1fn_x2 is two values, along the dimension of stride 1."""
+    torch = pytest.importorskip("torch", reason="needs the package torch")
+    stored = view(torch.arange(24, dtype=torch.uint8).reshape(4, 6))
+    tensor = stored.view(torch.float4_e2m1fn_x2)
+    memory = zemm.from_dlpack(tensor, engine=engine)
+    inner = max(d for d, stride in enumerate(tensor.stride()) if stride == 1)
+    assert memory.handle == tensor.data_ptr()
+    assert memory.md.data_type == "f4_e2m1"
+    assert memory.md.dims == tuple(n * (2 if d == inner else 1) for d, n in enumerate(tensor.shape))
+    pairs = np.moveaxis(stored.numpy(), inner, -1)
+    values = np.stack([pairs & 15, pairs >> 4], -1).reshape(*pairs.shape[:-1], -1)
+    reordered = zemm.reorder(memory, zemm.MemoryDesc(memory.md.dims, "f32")).as_numpy()
+    table = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6] * 2, np.float32) * np.repeat([1, -1], 8)
+    assert np.array_equal(reordered, np.moveaxis(table[values], -1, inner))
+    back = torch.from_dlpack(memory)
+    assert (back.dtype, back.data_ptr(), back.shape) == (tensor.dtype, tensor.data_ptr(), tensor.shape)
+    assert torch.equal(back.view(torch.uint8), stored)
+
+
+class Given:
+    """A tensor of numpy whose type is written over."""
+
+    def __init__(
+        self, array: np.ndarray, code: int, lanes: int = 1, flags: int = 0, shape: Any = None
+    ) -> None:
+        self.array, self.code, self.lanes, self.flags, self.shape = array, code, lanes, flags, shape
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self.array.__dlpack__(**options)
+        tensor, _ = dlpack.contents(capsule)
+        tensor.code, tensor.bits, tensor.lanes = self.code, 4, self.lanes
+        for d, size in enumerate(self.shape or ()):
+            tensor.shape[d] = size
+            if tensor.strides:
+                tensor.strides[d] = int(np.prod(self.shape[d + 1 :]))
+        pointer = dlpack._pointer(capsule, b"dltensor_versioned")
+        dlpack._Versioned.from_address(pointer).flags |= self.flags
+        return capsule
+
+
+@pytest.mark.parametrize(("code", "name"), [(0, "s4"), (1, "u4"), (17, "f4_e2m1")])
+def test_elements_of_4_bits(engine: zemm.Engine, code: int, name: str) -> None:
+    """Packed elements of one lane, and bytes of two lanes."""
+    stored = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    for x in (Given(stored, code, shape=(3, 8)), Given(stored, code, lanes=2)):
+        memory = zemm.from_dlpack(x, engine=engine)
+        assert memory.md == zemm.MemoryDesc((3, 8), name)  # type: ignore[arg-type]
+        assert np.array_equal(memory.read(), stored.reshape(-1))
+    memory = zemm.from_dlpack(Given(stored[:0], code, lanes=2), engine=engine)
+    assert memory.md.dims == (0, 8)
+
+
+@pytest.mark.parametrize("name", ["s4", "u4", "u2"])
+@pytest.mark.parametrize("strides", [(8, 1), (12, 1), (1, 4)])
+def test_integers_in_parts_of_bytes_are_given_packed(
+    engine: zemm.Engine, name: Any, strides: tuple[int, int]
+) -> None:
+    memory = zemm.Memory(zemm.MemoryDesc((4, 8), name, strides=strides), engine)
+    capsule = memory.__dlpack__(max_version=(1, 3))
+    tensor, flags = dlpack.contents(capsule)
+    assert (tensor.code, tensor.bits, tensor.lanes) == (0 if name == "s4" else 1, int(name[1]), 1)
+    assert not flags & dlpack.PADDED
+    assert tuple(tensor.shape[:2]) == (4, 8)
+    assert not tensor.strides or tuple(tensor.strides[:2]) == strides
+    again = zemm.from_dlpack(memory, engine=engine)
+    assert (again.md, again.handle) == (memory.md, memory.handle)
+
+
 class Elsewhere:
     """A tensor that says that it is on a device."""
 
@@ -136,6 +220,10 @@ class Backwards(Elsewhere):
         (lambda: A.astype(np.complex64), "type code 5"),
         (lambda: np.zeros(3, bool), "type code 6"),
         (lambda: A.astype(ml_dtypes.bfloat16), "x cannot be exported"),
+        (lambda: Given(A.astype(np.uint8), 1, flags=dlpack.PADDED), "a byte for each u4"),
+        (lambda: Given(A.astype(np.uint8), 17, lanes=4), "code 17 of 4 bits and 4 lanes"),
+        (lambda: Given(A.astype(np.uint8), 16), "type code 16 of 4 bits"),
+        (lambda: Given(A.astype(np.uint8)[:, ::2], 17, lanes=2), r"strides \(4, 2\): along none"),
     ],
 )
 def test_refusals(engine: zemm.Engine, x: Any, sentence: str) -> None:
@@ -146,8 +234,7 @@ def test_refusals(engine: zemm.Engine, x: Any, sentence: str) -> None:
 @pytest.mark.parametrize(
     "md",
     [
-        lambda: zemm.MemoryDesc((4, 4), "u4"),
-        lambda: zemm.MemoryDesc((4, 4), "u2"),
+        lambda: zemm.MemoryDesc((4, 3), "u4", strides=(4, 1)),
         lambda: zemm.MemoryDesc((64, 64), "s8", tag="BA16a64b4a"),
     ],
 )

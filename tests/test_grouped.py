@@ -220,10 +220,10 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     ),
     "types": (by_rows((6, 16), dt="s32"), WEI, DST, None, None, "no accumulation type"),
     "only weights": (dense(6, 16), by_rows((16, 8)), dense(6, 8), None, None, "weights: grouped, but src"),
-    "sum": (SRC, WEI, DST, None, post_op(lambda ops: ops.append_sum()), "eltwise and binary_mul"),
+    "sum": (SRC, WEI, DST, None, post_op(lambda ops: ops.append_sum()), "eltwise, binary_mul and"),
     "add": (
         SRC, WEI, DST, None,
-        post_op(lambda ops: ops.append_binary("binary_add", dense(6, 1))), "eltwise and binary_mul",
+        post_op(lambda ops: ops.append_binary("binary_add", dense(6, 1))), "eltwise, binary_mul and",
     ),
     "one factor": (SRC, WEI, DST, None, mul_by(dense(1, 1)), "not dims 1x1"),
     "factors of columns": (SRC, WEI, DST, None, mul_by(dense(1, 8)), "not dims 1x8"),

@@ -61,6 +61,7 @@ SPARSE: Arguments = {"dims": (2, 4), "data_type": "f32", "nnz": 3}
 CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
     "ARG_ATTR_MULTIPLE_POST_OP": lambda _: (zemm.ARG_ATTR_MULTIPLE_POST_OP, {"index": 0}),
     "Attr.set_accumulation_mode": lambda _: (zemm.Attr().set_accumulation_mode, {"mode": "any"}),
+    "Attr.set_saturation": lambda _: (zemm.Attr().set_saturation, {"value": True}),
     "Attr.set_deterministic": lambda _: (zemm.Attr().set_deterministic, {"value": True}),
     "Attr.set_dropout": lambda _: (
         zemm.Attr().set_dropout,

@@ -63,7 +63,7 @@ ATTRIBUTES = {
     "set_post_ops": "binary",
 }
 # Attributes that a matmul refuses, or that change nothing, have tests of their own.
-OTHERS = {"set_accumulation_mode", "set_deterministic", "set_dropout", "set_rounding"}
+OTHERS = {"set_accumulation_mode", "set_deterministic", "set_dropout", "set_rounding", "set_saturation"}
 
 
 def test_each_attribute_is_met() -> None:
@@ -86,9 +86,10 @@ def test_each_attribute_is_met() -> None:
     ids = "\n".join(collected(str(TESTS / "test_kernels.py")))
     for kind in ("eltwise", "binary"):
         for alg in names_of("alg_kind"):
-            if alg.startswith(f"{kind}_") and alg != "binary_select":
+            if alg.startswith(f"{kind}_") and alg not in ("binary_select", "binary_mul_inplace"):
                 assert f"::test_{kind}[{alg.removeprefix(f'{kind}_')}" in ids, alg
     assert "::test_select_passes_specials" in ids
+    assert "::test_row" in "\n".join(collected(str(TESTS / "test_in_place.py")))
 
 
 @pytest.mark.full

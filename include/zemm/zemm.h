@@ -408,6 +408,13 @@ zemm_status_t ZEMM_API zemm_primitive_attr_get_reduced_range(const_zemm_primitiv
                                                              int *value);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_reduced_range(zemm_primitive_attr_t attr, int arg, int value);
 
+/* An extension of zemm: 1 says that values that are too large for dst become its largest value, with their
+ * sign, in place of infinity (f8_e5m2) or NaN (f8_e4m3). NaN stays. f4_e2m1 and integers saturate without it,
+ * and so do results of dynamic scales. The default is 0, as in oneDNN. For dst of f8 or f4, of a matmul or a
+ * reorder; unimplemented when another primitive descriptor is created. */
+zemm_status_t ZEMM_API zemm_primitive_attr_get_saturation(const_zemm_primitive_attr_t attr, int *value);
+zemm_status_t ZEMM_API zemm_primitive_attr_set_saturation(zemm_primitive_attr_t attr, int value);
+
 /* The list of the attributes. It lives as long as they do. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_post_ops(const_zemm_primitive_attr_t attr,
                                                         const_zemm_post_ops_t *post_ops);
@@ -452,7 +459,8 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_dw(const_zemm_post_ops_t post_op
                                                    zemm_dim_t *stride, zemm_dim_t *padding_l);
 /* alg(x, src1). Each dimension of src1 is that of dst or 1; the argument is ... | ZEMM_ARG_SRC_1.
  * max is x > src1 ? x : src1 and min is x < src1 ? x : src1, so that both give src1 if either value
- * is NaN. */
+ * is NaN. src1 of binary_mul_inplace is dst as it was before the execution: src1_desc has dst's data type,
+ * dims and layout, or format any, and the argument is dst's memory. */
 zemm_status_t ZEMM_API zemm_post_ops_append_binary(zemm_post_ops_t post_ops, zemm_alg_kind_t alg,
                                                    const_zemm_memory_desc_t src1_desc);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_binary(const_zemm_post_ops_t post_ops, int index,

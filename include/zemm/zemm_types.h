@@ -227,6 +227,7 @@ typedef enum {
     zemm_binary_eq = 0x1fffa,
     zemm_binary_ne = 0x1fffb,
     zemm_binary_select = 0x1fffc,
+    zemm_binary_mul_inplace = 0x1fffd,
     zemm_reduction_max = 0x2fff2,
     zemm_reduction_min = 0x2fff3,
     zemm_reduction_sum = 0x2fff4,

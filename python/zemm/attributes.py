@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 from zemm._library import check, library
 from zemm._library.check import a
 from zemm._library.library import value_of
+from zemm._library.lists import IN_PLACE
 from zemm._objects.post_op_names import full_name, parameters
 from zemm.dtypes import dtype_name, float32_of, type_number
 from zemm.errors import InvalidArgumentsError
@@ -75,6 +76,11 @@ class PostOps(Settings):
     def _has_sum(self) -> bool:
         return any(name == "sum" for name, *_ in self._made.values())
 
+    def _in_place(self) -> list[int]:
+        """The indices of binary operations whose src1 is dst."""
+        names = (name.removeprefix("binary_") for name, *_ in self._made.values())
+        return [index for index, name in enumerate(names) if name in IN_PLACE]
+
     def _append(self, name: str, function: str, *args: Any, words: tuple[Any, ...]) -> None:
         library.call(f"post_ops_append_{function}", self._handle, *args)
         self._made[len(self._made)] = (name, *words)
@@ -96,7 +102,9 @@ class PostOps(Settings):
 
     def append_binary(self, alg: BinaryName, src1_md: MemoryDesc, src2_md: MemoryDesc | None = None) -> None:
         """Append alg(x, src1), such as "binary_add" or "add". Each dimension of src1 is dst's or 1.
-        src2: the s8 or u8 condition of "select", which gives x where it is not 0, else src1."""
+        src2: the s8 or u8 condition of "select", which gives x where it is not 0, else src1.
+        src1 of "mul_inplace" is the old dst: src1_md is dst's, or has its type and dims and tag any,
+        and the argument of an execution is dst's memory."""
         name = full_name(alg, "binary")
         mds = {"src1_md": src1_md} | ({} if src2_md is None else {"src2_md": src2_md})
         handles = [check.handle(md, MemoryDesc, what) for what, md in mds.items()]
@@ -191,6 +199,12 @@ class Attr(Settings):
         ARG_DST of a reorder with "dynamic_fp" scales: it quantises to this range."""
         number = check.flag(value, "value")
         self._set("reduced_range", number, of=check.integer(arg, "arg"), words=(bool(number),))
+
+    def set_saturation(self, value: bool = True) -> None:
+        """value: values that are too large for an f8 dst become its largest value in place of infinity or
+        NaN. (f4 saturates in any case, and so do results of dynamic scales.)"""
+        number = check.flag(value, "value")
+        self._set("saturation", number, words=(bool(number),))
 
     def _set_mode(self, what: str, mode: str, words: Any, *more: int) -> None:
         value = value_of(what, check.choice(mode, words, "mode"))

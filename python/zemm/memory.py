@@ -142,18 +142,18 @@ class Memory(ProcessBound):
         copy: bool | None = None,
     ) -> Any:
         """The tensor for from_dlpack() of numpy, torch and others, without a copy, on a CPU engine.
-        It keeps the bytes alive. Does not wait: call Stream.wait() first. BufferError: the engine is
-        a GPU, or the layout or type has no DLPack form."""
-        array = self._without_copy()
-        return dlpack.capsule_of(array, self.md.data_type, max_version, dl_device, copy)
+        It keeps the bytes alive. Does not wait: call Stream.wait() first. An f4_e2m1 is given as torch's
+        float4_e2m1fn_x2, an s4, u4 or u2 as packed elements of 4 or 2 bits. BufferError: the engine is a GPU, or
+        the layout or type has no DLPack form."""
+        array, md = self._without_copy(), self.md
+        return dlpack.capsule_of(array, md.data_type, md.dims, max_version, dl_device, copy)
 
     def _without_copy(self) -> NDArray[Any]:
-        """The elements as an array. Types of ml_dtypes are integers of their size."""
+        """The elements as an array. Types of ml_dtypes are integers of their size, those of 4 and 2 bits bytes of
+        several."""
         md = self.md
         if self.engine is None or self.engine.kind != "cpu":
             raise BufferError("only memory of a CPU engine has a DLPack form: read() copies from a GPU")
-        if md.data_type in SUB_BYTE:
-            raise BufferError(f"{md!r} has several elements to a byte, which DLPack cannot express")
         try:
             layout = layout_of(md)
         except InvalidArgumentsError as error:
@@ -168,14 +168,12 @@ class Memory(ProcessBound):
 
     def as_numpy(self) -> NDArray[Any]:
         """A copy as an array with md's dims and type. ValueError: md is not row-major or has a
-        type of fewer than 8 bits."""
+        4-bit type."""
         name = self.md.data_type
         if self.md.ndims == 0 or self.md.format_kind == "host_scalar":
             raise InvalidArgumentsError(f"{self.md!r} has no array: read() returns bytes")
         if name in SUB_BYTE:
-            raise InvalidArgumentsError(
-                f"data type {name} has several elements to a byte: see unpack_int4() and unpack_int2()"
-            )
+            raise InvalidArgumentsError(f"data type {name} has several elements to a byte: see unpack_int4()")
         if self.md != MemoryDesc(self.md.dims, name):
             raise InvalidArgumentsError(f"{self.md!r} is not row-major")
         return self.read().view(numpy_dtype(name)).reshape(self.md.dims)

@@ -78,20 +78,21 @@ EltwiseName = Literal[
     "eltwise_softplus", "eltwise_sqrt", "eltwise_square", "eltwise_swish", "eltwise_tanh",
 ]  # fmt: skip
 BinaryName = Literal[
-    "add", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "select", "sub",
+    "add", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "mul_inplace", "ne", "select", "sub",
     "binary_add", "binary_div", "binary_eq", "binary_ge", "binary_gt", "binary_le", "binary_lt",
-    "binary_max", "binary_min", "binary_mul", "binary_ne", "binary_select", "binary_sub",
+    "binary_max", "binary_min", "binary_mul", "binary_mul_inplace", "binary_ne", "binary_select",
+    "binary_sub",
 ]  # fmt: skip
 # An entry of zemm.matmul()'s post_ops.
 PostOp: TypeAlias = (
     EltwiseName
-    | Literal["sum"]
+    | Literal["sum", "mul_inplace", "binary_mul_inplace"]
     | tuple[EltwiseName]
     | tuple[EltwiseName, float]
     | tuple[EltwiseName, float, float]
     | tuple[BinaryName | Literal["prelu"], ArrayLike]
     | tuple[Literal["select", "binary_select"], ArrayLike, ArrayLike]
-    | tuple[Literal["sum"]]
+    | tuple[Literal["sum", "mul_inplace", "binary_mul_inplace"]]
     | tuple[Literal["sum"], float]
     | tuple[Literal["sum"], float, int]
     | tuple[Literal["sum"], float, int, DType]

@@ -211,6 +211,14 @@ zemm_status_t zemm_primitive_attr_set_precomputed_reductions(zemm_primitive_attr
     });
 }
 
+zemm_status_t zemm_primitive_attr_get_saturation(const_zemm_primitive_attr_t attr, int *value) {
+    return with(attr, [&](auto &a) { put(value, "value", int(a.saturation)); });
+}
+
+zemm_status_t zemm_primitive_attr_set_saturation(zemm_primitive_attr_t attr, int value) {
+    return with(attr, [&](auto &a) { a.saturation = value != 0; });
+}
+
 zemm_status_t zemm_primitive_attr_get_reduced_range(const_zemm_primitive_attr_t attr, int arg, int *value) {
     return with(attr, [&](auto &a) { put(value, "value", int(a.reduced_range.contains(arg))); });
 }

@@ -344,7 +344,8 @@ std::string attr_key(const zemm_primitive_attr &a) {
     key.add_map(a.zero_points);
     key.add_map(a.offsets);
     key.add_map(a.precomputed_reductions);
-    key.add(a.fpmath_mode, a.fpmath_apply_to_int, a.deterministic, a.accumulation_mode, a.scratchpad_mode);
+    key.add(a.fpmath_mode, a.fpmath_apply_to_int, a.deterministic, a.accumulation_mode, a.scratchpad_mode,
+            a.saturation);
     key.add(a.rounding.size());
     for (const auto &[arg, mode] : a.rounding)
         key.add(arg, mode);
@@ -358,6 +359,16 @@ std::string attr_key(const zemm_primitive_attr &a) {
     for (const post_op &p : a.post_ops.entries)
         key.add_post_op(p);
     return key.take();
+}
+
+bool saturates(const zemm_primitive_attr &attr, zemm_data_type_t dst) {
+    return attr.saturation && (dst == zemm_f8_e5m2 || dst == zemm_f8_e4m3);
+}
+
+void check_saturation(const zemm_primitive_attr &attr, zemm_data_type_t dst) {
+    if (attr.saturation && !saturates(attr, dst) && dst != zemm_f4_e2m1)
+        fail(zemm_unimplemented, "saturation is for a dst of f8 or f4, not %s (integers saturate without it)",
+             data_type_name(dst));
 }
 
 const char *tensor_name(int arg) {

@@ -41,6 +41,11 @@ struct post_op {
     int mask = 0;
 };
 
+// The algorithm that kernels compute: for one whose src1 is dst that of any src1, else alg itself.
+zemm_alg_kind_t computed_alg(zemm_alg_kind_t alg);
+// Whether src1 of the post-op is dst as it was before the execution.
+bool is_in_place(const post_op &op);
+
 zemm_fpmath_mode_t default_fpmath_mode();
 
 } // namespace zemm
@@ -54,6 +59,7 @@ struct zemm_primitive_attr {
     zemm_fpmath_mode_t fpmath_mode = zemm::default_fpmath_mode();
     bool fpmath_apply_to_int = false;
     bool deterministic = false;
+    bool saturation = false; // values that are too large for dst become its largest one
     zemm_accumulation_mode_t accumulation_mode = zemm_accumulation_mode_strict;
     zemm_scratchpad_mode_t scratchpad_mode = zemm_scratchpad_mode_library;
     std::map<int, zemm_rounding_mode_t> rounding; // only arguments whose mode is not environment
@@ -72,6 +78,10 @@ namespace zemm {
 std::string attr_key(const zemm_primitive_attr &attr);
 // The attributes as in the verbose log: "attr-scales:src0:3:f16:1x128+wei:2:f16 attr-post-ops:...".
 std::string attr_text(const zemm_primitive_attr &attr);
+// Whether kernels have to saturate dst. Stores of f4 do so in any case.
+bool saturates(const zemm_primitive_attr &attr, zemm_data_type_t dst);
+// Throws unimplemented if the attributes want saturation of a dst that is no float of 8 or 4 bits.
+void check_saturation(const zemm_primitive_attr &attr, zemm_data_type_t dst);
 // The name of an argument in the verbose log: "src0", "wei", "dst", ...
 std::string arg_text(int arg);
 // The name of an argument in the sentence of a refusal: "src", "weights", or "dst" for all others.

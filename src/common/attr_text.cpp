@@ -149,6 +149,8 @@ std::string modes_text(const zemm_primitive_attr &a) {
     }
     if (a.deterministic)
         result += " attr-deterministic:1";
+    if (a.saturation)
+        result += " attr-saturation:1";
     return result;
 }
 

@@ -79,6 +79,11 @@ bool md_equal(const memory_desc &a, const memory_desc &b);
 // their blocks must be equal, too. Descriptors whose dims are equal but whose strides are not have different
 // layouts (`ab` and `ba` of a square matrix): their elements are at the places of other elements.
 bool md_same_places(const memory_desc &a, const memory_desc &b);
+// Whether tensors in two buffers share a bit. part: the buffer of an encoding, else 0. Tensors with gaps may
+// lie in each other's; blocks and encodings fill their buffers. Where strides make the answer long, it is
+// yes.
+bool md_overlap(const memory_desc &a, int part_of_a, const void *at_a, const memory_desc &b, int part_of_b,
+                const void *at_b);
 // The stride of dimension d, or 0 if the dimension is 1: coordinates of a larger tensor then
 // broadcast.
 zemm_dim_t broadcast_stride(const memory_desc &md, int d);

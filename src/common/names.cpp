@@ -80,6 +80,7 @@ constexpr row alg_kinds[] = {{zemm_alg_kind_undef, "undef"},
 #define ZEMM_ELTWISE_SAME(name, number) NAME(, eltwise_##name),
 #define ZEMM_BINARY(name, number, formula) NAME(, binary_##name),
 #define ZEMM_TERNARY(name, number, formula) NAME(, binary_##name),
+#define ZEMM_IN_PLACE(name, number, of) NAME(, binary_##name),
 #include "kernels/algs.def"
                              NAME(, reduction_max),
                              NAME(, reduction_min),

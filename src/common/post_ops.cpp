@@ -22,6 +22,7 @@ constexpr zemm_alg_kind_t eltwise_algs[] = {
 constexpr zemm_alg_kind_t binary_algs[] = {
 #define ZEMM_BINARY(name, number, formula) zemm_binary_##name,
 #define ZEMM_TERNARY(name, number, formula) zemm_binary_##name,
+#define ZEMM_IN_PLACE(name, number, of) zemm_binary_##name,
 #include "kernels/algs.def"
 };
 
@@ -126,6 +127,21 @@ void append_binary(zemm_post_ops &list, zemm_alg_kind_t alg, const memory_desc &
     if (has_src2)
         entry.src2 = *src2;
     append(caller, list, entry);
+}
+
+zemm_alg_kind_t computed_alg(zemm_alg_kind_t alg) {
+    switch (alg) {
+#define ZEMM_IN_PLACE(name, number, of)                                                                      \
+    case zemm_binary_##name:                                                                                 \
+        return zemm_binary_##of;
+#include "kernels/algs.def"
+    default:
+        return alg;
+    }
+}
+
+bool is_in_place(const post_op &op) {
+    return op.kind == zemm_binary && computed_alg(op.alg) != op.alg;
 }
 
 void append_prelu(zemm_post_ops &list, int mask) {

@@ -26,7 +26,7 @@ struct finish_problem {
     // integers: stores saturate those.
     arg_i32 dropped_bits, random_bits;
     float smallest, largest_rounded;
-    arg_i32 padding;
+    arg_i32 saturates;                 // what is larger than `largest` becomes it; NaN stays
     struct reorder_tensor blocked_dst; // where a reorder moves dst to; inner_nblks is 0 if none does
 };
 

@@ -102,6 +102,12 @@ static inline void round_randomly(global const struct finish_problem *f, const s
     }
 }
 
+// Values of dst's range. NaN stays.
+static inline void saturate(global const struct finish_problem *f, __private column_f *x) {
+    for (int v = 0; v < NV; ++v)
+        x[v] = select(clamp(x[v], -f->largest, f->largest), x[v], isnan(x[v]));
+}
+
 // Stores the columns of a row. Those of 8 and 4 bits have vectors here.
 static inline void store_columns(global const struct matmul_problem *p, global uchar *dst,
                                  const struct row_index *r, long n0, int columns,
@@ -145,6 +151,8 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void finish_dst(bytes sums
         else
             divide_by_dst_scale(p, &args, &r, n0, columns, x);
         add_dst_zero_point(p, &args, &r, n0, columns, x);
+        if (f->saturates)
+            saturate(f, x);
         if (f->random_bits != 0)
             round_randomly(f, &more, &r, n0, columns, elements);
         store_columns(p, dst, &r, n0, columns, x);

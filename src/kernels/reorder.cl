@@ -36,6 +36,8 @@ static inline void convert_element(problem p, const struct reorder_arguments *ar
         x /= scale_at(p, &p->dst_scale, args->dst_scale, args->host_dst_scale, c);
     if (HAS(REORDER_DST_ZP))
         x += (real)dst_zp;
+    if (HAS(REORDER_SATURATE) && !isnan(x))
+        x = clamp(x, -(real)p->most, (real)p->most);
 #ifndef WITH_F64
     if (HAS(REORDER_STOCHASTIC) && !isinf(x)) {
         // Two elements of 8 bits share a word of random bits.

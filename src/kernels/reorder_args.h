@@ -59,8 +59,8 @@ struct reorder_problem {
     reorder_i64 dst_offset;
     struct reorder_tensor src;
     float beta; // scale of the sum post-op
-    // Stochastic rounding: the bits of an f32 that dst's type does not keep; its largest and its smallest
-    // normal value.
+    // Stochastic rounding: the bits of an f32 that dst's type does not keep; its largest (also for
+    // REORDER_SATURATE) and its smallest normal value.
     reorder_u32 dropped;
     float most, smallest;
     struct reorder_parameter src_scale, dst_scale, src_zp, dst_zp;
@@ -145,6 +145,7 @@ struct reorder_arguments {
 #define QUANTIZE_SHARED_BYTES 32768 // two groups may share a byte of dst
 #define SPARSIFY_COUNTS 65536       // the first launch
 #define REORDER_STOCHASTIC 131072   // dst is rounded at random
+#define REORDER_SATURATE 524288     // what is too large for dst becomes its largest value; NaN stays
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

@@ -80,6 +80,51 @@ void check_memory(const argument &expected, int arg, const zemm_memory &memory, 
     }
 }
 
+// The descriptor by which an execution reads the argument.
+const memory_desc &read_as(const argument &expected, const zemm_memory &memory) {
+    return expected.is_parameter ? memory.md : expected.md;
+}
+
+// Whether the memory holds the elements of dst, each in dst's place.
+bool is_dst(const memory_desc &md, const zemm_memory &memory, const memory_desc &dst_md,
+            const zemm_memory &dst) {
+    const auto start = [](const memory_desc &of, const zemm_memory &in) {
+        return reinterpret_cast<uintptr_t>(in.parts[0].handle) * 8 +
+               uint64_t(of.offset0) * data_type_bits(of.data_type);
+    };
+    memory_desc a = md, b = dst_md;
+    a.offset0 = b.offset0 = 0;
+    return start(md, memory) == start(dst_md, dst) && (md_equal(a, b) || md_same_places(a, b));
+}
+
+// Whether a buffer of the memory shares memory with dst's values. Executions only read dst's other buffers.
+bool overlaps_dst(const memory_desc &md, const zemm_memory &memory, const memory_desc &dst_md,
+                  const zemm_memory &dst) {
+    for (size_t i = 0; i < memory.parts.size(); ++i)
+        if (md_overlap(md, int(i), memory.parts[i].handle, dst_md, 0, dst.parts[0].handle))
+            return true;
+    return false;
+}
+
+void check_placement(const argument &expected, int arg, const zemm_memory &memory, const memory_desc &dst_md,
+                     const zemm_memory &dst) {
+    if (expected.placed == placement::any || memory.parts.empty())
+        return;
+    const memory_desc &md = read_as(expected, memory);
+    const bool may_be_dst = expected.placed != placement::apart;
+    if (may_be_dst && is_dst(md, memory, dst_md, dst))
+        return;
+    if (expected.placed == placement::dst)
+        fail(zemm_invalid_arguments,
+             "%s must be the memory of ZEMM_ARG_DST, or one with its elements: the post-op is in place",
+             argument_name(arg).c_str());
+    if (overlaps_dst(md, memory, dst_md, dst))
+        fail(zemm_invalid_arguments, "%s and ZEMM_ARG_DST share memory: %s", argument_name(arg).c_str(),
+             may_be_dst ? "either it has dst's data type, dims and strides and begins where dst does, or it "
+                          "lies apart from dst"
+                        : "it must lie apart from dst, which is written while it is read");
+}
+
 } // namespace
 
 void add_parameters(argument_map &arguments, int flag, const quant_map &entries,
@@ -212,6 +257,11 @@ memory_map bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
         fail(zemm_invalid_arguments, "%s has no data: its memory was created with ZEMM_MEMORY_NONE",
              argument_name(arg).c_str());
     }
+    const auto dst = arguments.find(ZEMM_ARG_DST);
+    if (empty || dst == arguments.end())
+        return bound;
+    for (const auto &[arg, expected] : arguments)
+        check_placement(expected, arg, *bound.at(arg), dst->second.md, *bound.at(ZEMM_ARG_DST));
     return bound;
 }
 

@@ -15,6 +15,15 @@
 
 namespace zemm {
 
+// Where the memory of an argument may lie, seen from dst's. Kernels read src and parameters after they have
+// written parts of dst. They read what the epilogue needs of an element before they write it.
+enum class placement {
+    any,          // not checked
+    apart,        // it shares no memory with dst
+    apart_or_dst, // the same, or it is dst, element by element
+    dst,          // it is dst
+};
+
 struct argument {
     memory_desc md;
     // A host scalar of md's type, or a memory of one element that the host can read.
@@ -27,6 +36,7 @@ struct argument {
     bool is_common = false;         // a parameter that is one value for the whole tensor
     bool is_scratchpad = false;     // any memory of at least md's size is accepted
     zemm_engine_t engine = nullptr; // the engine of the memory; nullptr: the primitive's
+    placement placed = placement::any;
 };
 using argument_map = std::map<int, argument>; // by ZEMM_ARG_...
 
@@ -69,9 +79,9 @@ private:
 };
 
 // Returns the memory of each argument after checking what the caller passes. Throws
-// invalid_arguments if an argument is missing, passed twice, of another engine or descriptor, or
-// without data. An execution binds its arguments before it submits anything, so that a refused one
-// has no effect.
+// invalid_arguments if an argument is missing, passed twice, of another engine or descriptor, without
+// data, or in a place where it may not be. An execution binds its arguments before it submits anything, so
+// that a refused one has no effect.
 memory_map bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
                 std::span<const zemm_exec_arg_t> passed);
 

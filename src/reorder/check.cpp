@@ -132,6 +132,7 @@ void check_attributes(const problem &p) {
     if (p.attr.has_dropout)
         fail(zemm_unimplemented, "dropout is not for a reorder");
     check_rounding(p);
+    check_saturation(p.attr, p.dst.data_type);
     check_scales(p);
     check_zero_points(p);
     if (!p.attr.offsets.empty())

@@ -69,6 +69,7 @@ uint32_t flags_of(const problem &p) {
     set(p.zero_point(ZEMM_ARG_DST), REORDER_DST_ZP);
     set(p.sum(), REORDER_SUM);
     set(p.rounds_at_random(), REORDER_STOCHASTIC);
+    set(saturates(p.attr, p.dst.data_type) && !p.is_copy(), REORDER_SATURATE);
     return flags;
 }
 
@@ -105,7 +106,7 @@ bool make_plan(const problem &p, const ze::device &dev, const char *kernel, laun
     block.dst_offset = p.dst.offset0;
     block.src = tensor_of(p.src);
     block.beta = p.sum() ? p.sum()->scale : 0.f;
-    if (p.rounds_at_random()) {
+    if (p.rounds_at_random() || saturates(p.attr, p.dst.data_type)) {
         const float_facts facts = float_facts_of(p.dst.data_type);
         block.dropped = (1u << (24 - facts.digits)) - 1;
         block.most = facts.largest;

@@ -53,6 +53,57 @@ def test_repro_lines_round_trip(line: str) -> None:
     assert case_of(case.full_repro()) == case
 
 
+def balanced(total: int, count: int, seed: int = 0) -> tuple[int, ...]:
+    """benchdnn's draw, number by number."""
+    state, sizes = (count * total + seed + 1) * 48271 % (2**31 - 1), [0] * count
+    for _ in range(total):
+        state = state * 48271 % (2**31 - 1)
+        sizes[state % count] += 1
+    return tuple(sizes)
+
+
+@pytest.mark.parametrize(
+    ("grouped", "total", "sizes"),
+    [
+        ("4:balanced", 8, (2, 3, 2, 1)),  # as a program with C++'s minstd_rand prints
+        ("4:balanced", 8192, balanced(8192, 4)),
+        ("3:balanced.7", 4097, balanced(4097, 3, 7)),
+        ("2:balanced.2147483629", 9, balanced(9, 2, 2147483629)),
+        ("1:balanced", 8, (8,)),
+        ("6:hot", 6, (3, 1, 1, 1, 0, 0)),  # as in shapes_grouped
+        ("3:hot.80", 17, (13, 2, 2)),
+        ("3:hot.100", 5, (5, 0, 0)),
+        ("3:hot.1", 5, (0, 3, 2)),
+        ("1:hot.10", 5, (5,)),
+        ("8:decode", 3, (1, 0, 1, 0, 0, 1, 0, 0)),
+        ("3:decode", 3, (1, 1, 1)),
+        ("2:decode", 0, (0, 0)),
+        ("2:balanced", 0, (0, 0)),
+    ],
+)
+def test_sizes_of_profiles(grouped: str, total: int, sizes: tuple[int, ...]) -> None:
+    count = grouped.partition(":")[0]
+    for line in (
+        f"--grouped=0:{grouped} {total}x4:{count}x4x6",
+        f"--grouped=1:{grouped} 2x{total}:{total}x6",
+    ):
+        found = case_of(f"--matmul {line}")
+        assert found.grouped
+        assert found.grouped.sizes == sizes
+        assert found.grouped.largest == max(sizes)
+        assert found.full_repro() == f"--matmul {line}"
+    hinted = case_of(f"--matmul --grouped=0:{grouped}:9 {total}x4:{count}x4x6")
+    assert hinted.grouped
+    assert (hinted.grouped.sizes, hinted.grouped.largest) == (sizes, 9)
+
+
+def test_a_profile_draws_for_each_problem() -> None:
+    found = cases("--matmul", "--grouped=0:2:hot,0:2:balanced,0:2:3+1", "4x2:2x2x3")
+    assert [c.grouped.sizes for c in found if c.grouped] == [(2, 2), balanced(4, 2), (3, 1)]
+    found = cases("--matmul", "--grouped=0:2:hot.75", "4x2:2x2x3", "8x2:2x2x3")
+    assert [c.grouped.sizes for c in found if c.grouped] == [(3, 1), (6, 2)]
+
+
 def test_the_hint_is_printed_if_it_is_given() -> None:
     assert [str(c.layout) for c in cases("--matmul", "--grouped=0:2:3+4:9,0:2:3+4:0", "7x2:2x2x3")] == [
         "--grouped=0:2:3+4:9",
@@ -78,6 +129,11 @@ def test_groups_and_encodings_are_one_loop() -> None:
         ("0:0:3", "outside of [1,"), ("0:3:3+4", "2 sizes for 3 groups"), ("0:2:8+-1", "outside of [0,"),
         ("0:2:3+x", "'x' is not an integer"), ("0:2:3+4:-1", "outside of [0, 2147483647]"),
         ("0:2:3+4:2147483648", "outside of [0, 2147483647]"), ("0:2:3+4,", "DIM:G:s0"), ("M:2:3+4", "'M'"),
+        ("0:2:even", "unknown profile 'even'"), ("0:2:hot.0", "outside of [1, 100]"),
+        ("0:2:hot.101", "outside of [1, 100]"), ("0:2:hot.", "dangling symbol"),
+        ("0:2:balanced.-1", "outside of [0,"), ("0:2:balanced.x", "'x' is not an integer"),
+        ("0:2:decode.1", "decode has no parameter"), ("0:2:hot.50.1", "at most 1 are known"),
+        ("0:2:balanced:-1", "outside of [0, 2147483647]"), ("0:0:balanced", "outside of [1,"),
     ],
 )  # fmt: skip
 def test_values_that_cannot_be_read(value: str, words: str) -> None:
@@ -107,6 +163,11 @@ def test_values_that_cannot_be_read(value: str, words: str) -> None:
         ("--grouped=1:2:3+4 --wtag=ba 2x7:7x3", "--wtag=ba, but values of wei are always in the order ab"),
         ("--grouped=0:2:3+4 --strides=2x1:: 7x2:2x2x3", "--strides for src, but its values are always dense"),
         ("--grouped=0:2:3+4 --strides=:9x3: 7x2:2x2x3", "9x3 for wei are 2 numbers, wei of problem"),
+        ("--grouped=0:2:decode 3x2:2x2x3", "decode has groups of 1, and dim 0 of src in 3x2:2x2x3 is 3"),
+        ("--grouped=1:2:decode 2x3:3x3", "dim 1 of src in 2x3:3x3 is 3: more than the 2 groups"),
+        ("--grouped=0:2:balanced 1x7x2:2x2x3", "src must be MxK, in 1x7x2:2x2x3 it has 3 dims"),
+        ("--grouped=0:2:hot 7x2:3x2x3", "weights 3x2x3 in 7x2:3x2x3 are 3 matrices for 2 groups"),
+        ("--grouped=0:2:hot 2147483648x1:2x1x1", "are more than an s32 holds"),
         ("--grouped=0:2:2147483647+1 2147483648x1:2x1x1", "sum up to 2147483648, more than an s32 holds"),
         ("--attr-post-ops=mul:f32:3:grouped 7x2:2x3", "mul:f32:3:grouped: a grouped tensor needs --grouped"),
     ],

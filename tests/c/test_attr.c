@@ -41,6 +41,14 @@ static void modes(void) {
     OK(zemm_primitive_attr_set_deterministic(attr, 1));
     OK(zemm_primitive_attr_get_deterministic(attr, &value));
     CHECK(value == 1);
+
+    OK(zemm_primitive_attr_get_saturation(attr, &value));
+    CHECK(value == 0);
+    OK(zemm_primitive_attr_set_saturation(attr, 1));
+    OK(zemm_primitive_attr_get_saturation(attr, &value));
+    CHECK(value == 1);
+    INVALID("value is NULL", zemm_primitive_attr_get_saturation(attr, NULL));
+    OK(zemm_primitive_attr_set_saturation(attr, 0));
 }
 
 static void default_fpmath(void) {

@@ -78,7 +78,7 @@ static void binary(void) {
     CHECK(zemm_post_ops_get_kind(list, start + 13) == zemm_binary);
 
     INVALID("eltwise_relu", zemm_post_ops_append_binary(list, zemm_eltwise_relu, row));
-    INVALID("0x1fffd", zemm_post_ops_append_binary(list, (zemm_alg_kind_t)0x1fffd, row));
+    INVALID("0x1fffe", zemm_post_ops_append_binary(list, (zemm_alg_kind_t)0x1fffe, row));
     INVALID("runtime", zemm_post_ops_append_binary(list, zemm_binary_add, runtime));
     INVALID("dimensions", zemm_post_ops_append_binary(list, zemm_binary_add, zero));
     INVALID("host_scalar", zemm_post_ops_append_binary(list, zemm_binary_add, scalar));

@@ -61,9 +61,9 @@ void attributes() {
     set_fpmath_mode(a, zemm_fpmath_mode_bf16, true);
     set_accumulation_mode(a, zemm_accumulation_mode_f16);
     set_rounding(a, ZEMM_ARG_DST, zemm_rounding_mode_stochastic);
-    a.deterministic = true;
+    a.deterministic = a.saturation = true;
     SAME(attr_text(a), "attr-scratchpad:user attr-fpmath:bf16:true attr-acc-mode:f16 "
-                       "attr-rounding-mode:dst:stochastic attr-deterministic:1");
+                       "attr-rounding-mode:dst:stochastic attr-deterministic:1 attr-saturation:1");
     a = {};
     set_reduced_range(a, ZEMM_ARG_DST, true);
     set_reduced_range(a, ZEMM_ARG_SRC, true);
@@ -125,6 +125,7 @@ void keys() {
     };
     add([](auto &) {});
     add([](auto &a) { a.deterministic = true; });
+    add([](auto &a) { a.saturation = true; });
     add([](auto &a) { set_fpmath_mode(a, zemm_fpmath_mode_bf16, false); });
     add([](auto &a) { set_fpmath_mode(a, zemm_fpmath_mode_bf16, true); });
     add([](auto &a) { set_accumulation_mode(a, zemm_accumulation_mode_any); });

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.from_dlpack(): memories of other libraries' tensors, without a copy."""
 
+from math import prod
 from typing import Any
 
 from zemm._library import check
-from zemm._objects.dlpack import CPU, ONE_API, READ_ONLY, TYPES, contents
+from zemm._objects.dlpack import CPU, ONE_API, PADDED, READ_ONLY, TYPES, contents, halves
 from zemm.dtypes import numpy_dtype
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
@@ -19,6 +20,9 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
     x: in host memory for a CPU engine; on a oneAPI device (torch's "xpu") for a GPU engine, whose
     Level Zero context must be the one that x was allocated in. engine: for host memory by default
     the CPU.
+
+    Elements of 4 bits are packed, two to a byte. Where x counts bytes of two (torch's float4_e2m1fn_x2),
+    the last dimension of stride 1 becomes twice as large, in which they follow each other.
 
     A tensor without dimensions becomes a memory of dims (1,), as no memory has none.
 
@@ -46,16 +50,23 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
             f"x is {place}, engine is {engine!r}: it needs a {kind} engine, or a copy by Memory.write()"
         )
     try:
-        capsule = x.__dlpack__(max_version=(1, 0))
+        capsule = x.__dlpack__(max_version=(1, 3))
     except TypeError:  # x speaks a DLPack before 1.0
         capsule = x.__dlpack__()
     except (BufferError, RuntimeError) as error:
         raise InvalidArgumentsError(f"x cannot be exported: {error}") from None
     tensor, flags = contents(capsule)
     name = TYPES.get((tensor.code, tensor.bits))
-    if name is None or tensor.lanes != 1:
+    if name is None or tensor.lanes not in ((1, 2) if tensor.bits == 4 else (1,)):
+        lanes = f" and {tensor.lanes} lanes" * (tensor.lanes != 1)
         raise InvalidArgumentsError(
-            f"x has DLPack's type code {tensor.code} of {tensor.bits} bits, which is no data type of zemm"
+            f"x has DLPack's type code {tensor.code} of {tensor.bits} bits{lanes}, which is no data type of"
+            " zemm"
+        )
+    if tensor.bits < 8 and flags & PADDED:
+        raise InvalidArgumentsError(
+            f"x has a byte for each {name}, zemm {8 // tensor.bits} elements to a byte:"
+            f" zemm.pack_int{tensor.bits}() packs them"
         )
     dims = tuple(tensor.shape[: tensor.ndim]) or (1,)
     strides = tuple(tensor.strides[: tensor.ndim]) or (1,) if tensor.strides else None
@@ -63,9 +74,16 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
         strides = None  # numpy's are 0, which would be elements that share a place
     if strides is not None and any(s < 0 for s in strides):
         raise InvalidArgumentsError(f"x has negative strides {strides}: copy it first")
+    if tensor.lanes == 2:
+        dims, strides = halves(dims, _row_major(dims) if strides is None else strides)
+        strides = None if 0 in dims else strides
     address = (tensor.data or 0) + tensor.byte_offset
     if address % numpy_dtype(name).itemsize:
         raise InvalidArgumentsError(f"x of type {name} begins at the unaligned address {address:#x}")
     memory = Memory.from_handle(MemoryDesc(dims, name, strides=strides), engine, address, keep=capsule)
     memory.readonly = bool(flags & READ_ONLY)
     return memory
+
+
+def _row_major(dims: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(prod(dims[d + 1 :]) for d in range(len(dims)))

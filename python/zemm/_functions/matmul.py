@@ -127,7 +127,7 @@ def matmul(
         ("add", array), "sub", "mul", "div", "max", "min", "ge", "gt", "le", "lt", "eq", "ne" likewise
         ("select", array, condition): x where the condition (int8 or uint8) is not 0, else array
         ("prelu", array): x where x >= 0, else x * array
-        ("sum", scale = 1): x + scale * old dst, which needs `out`
+        ("sum", scale = 1): x + scale * old dst; "mul_inplace": x * old dst. They need `out`
 
     fpmath: "strict", "bf16", "f16", "tf32" or "any". Integer weights are converted to the type of a
     floating-point src; the default mode is then that of the type.
@@ -220,7 +220,7 @@ def matmul(
     set_fpmath(call.attr, a_dtype, b_dtype, fpmath)
     if check.flag(reduced_range, "reduced_range"):
         call.attr.set_reduced_range(ARG["SRC"])
-    call.set_post_ops(post_ops, has_out=out is not None)
+    call.set_post_ops(post_ops, None if out is None else dst_dtype)
     return call.run(dst_dtype, out)
 
 
@@ -244,7 +244,8 @@ class _Call:
         self._mds: dict[int, MemoryDesc] = {}
         self._memories: dict[int, Memory] = {}
         self._inputs: list[NDArray[Any]] = []
-        self._adds_old_dst = False
+        self._reads_old_dst = False
+        self._are_dst: list[int] = []  # arguments that are dst
         self._k_groups: list[int] = []
         # For K = 0 the library writes nothing. Zeros are multiplied instead. Then scales and
         # zero points of src and weights belong to nothing.
@@ -343,21 +344,24 @@ class _Call:
             *self._parameter("ATTR_PRECOMPUTED_REDUCTIONS", "SRC", parameter)
         )
 
-    def set_post_ops(self, entries: Iterable[PostOp], has_out: bool) -> None:
+    def set_post_ops(self, entries: Iterable[PostOp], out_dtype: DataType | None) -> None:
+        """Add post-ops. out_dtype: dst's type if it has old values, else None."""
         wrong = (str, bytes, Mapping, Set, np.ndarray)
         if isinstance(entries, wrong) or not isinstance(entries, Iterable):
             raise InvalidArgumentsError(
                 f"post_ops is {check.shown(entries)}, not a sequence of post-ops such as [('relu', 0.1)]"
             )
+        out_md = None if out_dtype is None else MemoryDesc(self.dims, out_dtype, "any")
         post_ops = PostOps()
         for index, entry in enumerate(entries):
             try:
-                operands = append_entry(post_ops, entry, has_out, self._like_dst, self.engine)
+                operands = append_entry(post_ops, entry, out_md, self._like_dst, self.engine)
                 for arg, operand in operands.items():
-                    self._add(ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1) | ARG[arg], operand)
+                    self._add(_post_op_arg(index, arg), operand)
             except InvalidArgumentsError as error:
                 raise InvalidArgumentsError(f"post_ops[{index}]: {error}") from None
-        self._adds_old_dst = post_ops._has_sum()
+        self._are_dst = [_post_op_arg(index, "SRC_1") for index in post_ops._in_place()]
+        self._reads_old_dst = post_ops._has_sum() or bool(self._are_dst)
         if len(post_ops):
             self.attr.set_post_ops(post_ops)
 
@@ -371,9 +375,9 @@ class _Call:
         pd = MatmulPrimitiveDesc(self.engine, src, weights, md, bias, self.attr)
         primitive = Primitive(pd)
         on_host = self.engine.kind == "cpu"
-        memory = dst.memory(self.engine) if on_host or self._adds_old_dst else Memory(md, self.engine)
+        memory = dst.memory(self.engine) if on_host or self._reads_old_dst else Memory(md, self.engine)
         stream = self.stream if self.stream is not None else stream_of(self.engine)
-        primitive.execute(stream, {**self._memories, ARG["DST"]: memory})
+        primitive.execute(stream, self._memories | dict.fromkeys([ARG["DST"], *self._are_dst], memory))
         copies = not on_host or (out is not None and not np.may_share_memory(result, out))
         if self.stream is None or copies:
             stream.wait()
@@ -387,7 +391,7 @@ class _Call:
 
     def _result(self, data_type: DataType, out: NDArray[Any] | None) -> NDArray[Any]:
         """The array that dst is computed in: `out` if the device can write it in place and it
-        overlaps no input, else a dense array, with the values of `out` for a sum post-op."""
+        overlaps no input, else a dense array, with the values of `out` for post-ops that read them."""
         if out is None:
             return np.empty(self.dims, numpy_dtype(data_type))
         result = out.reshape(self.dims)
@@ -397,6 +401,10 @@ class _Call:
         if usable and not any(np.may_share_memory(result, array) for array in self._inputs):
             return result
         return np.array(result, result.dtype.newbyteorder("="), order="C")
+
+
+def _post_op_arg(index: int, tensor: str) -> int:
+    return ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1) | ARG[tensor]
 
 
 def _dst_shape(src: Shape, weights: Shape) -> Shape:

@@ -9,19 +9,22 @@ from numpy.typing import ArrayLike
 
 from zemm._arrays.operands import Tensor, tensor
 from zemm._library import check
+from zemm._library.lists import IN_PLACE
 from zemm._objects.post_op_names import full_name, parameters
 from zemm.attributes import PostOps
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
+from zemm.memory_desc import MemoryDesc
 from zemm.words import BinaryName, EltwiseName
 
 LikeDst = Callable[[ArrayLike, str], Tensor]  # a tensor of values that broadcast to dst
 
 
 def append_entry(
-    post_ops: PostOps, entry: Any, has_out: bool, like_dst: LikeDst, engine: Engine
+    post_ops: PostOps, entry: Any, out_md: MemoryDesc | None, like_dst: LikeDst, engine: Engine
 ) -> dict[str, Tensor]:
-    """Append an entry. Returns its tensors by the name of their ARG. ValueError: it is no post-op."""
+    """Append an entry. Returns its tensors by the name of their ARG; dst is none of them. out_md: the
+    descriptor of dst if the caller gives out. ValueError: it is no post-op."""
     parts: Sequence[Any] = (entry,) if isinstance(entry, str) else entry
     if not isinstance(parts, Sequence) or not parts or not isinstance(parts[0], str):
         first = f" that begins with {check.shown(parts[0])}" if isinstance(entry, tuple) and parts else ""
@@ -31,7 +34,7 @@ def append_entry(
     name, values = parts[0], parts[1:]
     kind = full_name(name)
     if kind == "sum":
-        if not has_out:
+        if out_md is None:
             raise InvalidArgumentsError("sum adds the old dst, but no out is given")
         _check_count(name, values, 0, 3, "scale, zero point and data type")
         post_ops.append_sum(*values)
@@ -41,6 +44,12 @@ def append_entry(
         slopes = _slopes(like_dst(values[0], "the slopes"), engine)
         post_ops.append_prelu(sum(1 << d for d, size in enumerate(slopes.dims) if size > 1))
         return {"WEIGHTS": slopes}
+    if kind.removeprefix("binary_") in IN_PLACE:
+        if out_md is None:
+            raise InvalidArgumentsError(f"{name} multiplies by the old dst, but no out is given")
+        _check_count(name, values, 0, 0, "no array, as its operand is the old dst")
+        post_ops.append_binary(cast(BinaryName, kind), out_md)
+        return {}
     if kind.startswith("binary_"):
         if kind == "binary_select":
             _check_count(name, values, 2, 2, "an array and a condition")

@@ -30,6 +30,7 @@ class Algorithm:
     name: str  # without its kind
     number: int
     kind: str  # eltwise or binary
+    of: str  # in place: the algorithm that it computes with dst as src1; else ""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def _data_type(row: dict[str, Any]) -> DataType:
 
 def _algorithm(row: dict[str, Any]) -> Algorithm:
     kind = "eltwise" if row["macro"].startswith("ZEMM_ELTWISE") else "binary"
-    return Algorithm(row["name"], row["number"], kind)
+    return Algorithm(row["name"], row["number"], kind, row.get("of", ""))
 
 
 def _isas(*macros: str) -> dict[str, dict[str, Any]]:
@@ -76,6 +77,7 @@ def _isas(*macros: str) -> dict[str, dict[str, Any]]:
 _LISTS = json.loads(package_file("lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
 ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
+IN_PLACE = {algorithm.name: algorithm.of for algorithm in ALGORITHMS if algorithm.of}
 FLOAT_SCALINGS = {
     row["name"]: FloatScaling(row["mode"], row["type"], row["group"]) for row in _LISTS["scalings"]
 }

@@ -2,8 +2,10 @@
 """DLPack: a tensor's description in a capsule of Python, which keeps its bytes alive.
 
 numpy makes the capsules that zemm gives away, and owns what is in them. It does not know bf16 and
-f8, so these are made as integers, and their type is written into the capsule.
-Source: the header dlpack.h, version 1.1.
+f8, so these are made as integers, and their type is written into the capsule. Elements of 4 and 2
+bits are made as bytes of two or four. Of f4 such a byte is an element with two lanes, as in torch
+(float4_e2m1fn_x2); of integers each value is an element.
+Source: the header dlpack.h, version 1.3.
 """
 
 import ctypes
@@ -15,12 +17,15 @@ from zemm.errors import InvalidArgumentsError
 from zemm.words import DataType
 
 CPU, ONE_API = 1, 14  # DLDeviceType
-READ_ONLY = 1  # bit of Versioned.flags
+READ_ONLY, PADDED = 1, 4  # bits of Versioned.flags; PADDED: an element of fewer than 8 bits has its own byte
 # Data types by (DLDataTypeCode, bits)
 TYPES: dict[tuple[int, int], DataType] = {
+    (0, 4): "s4",
     (0, 8): "s8",
     (0, 32): "s32",
     (0, 64): "s64",
+    (1, 2): "u2",
+    (1, 4): "u4",
     (1, 8): "u8",
     (2, 16): "f16",
     (2, 32): "f32",
@@ -29,8 +34,9 @@ TYPES: dict[tuple[int, int], DataType] = {
     (10, 8): "f8_e4m3",
     (12, 8): "f8_e5m2",
     (14, 8): "e8m0",
+    (17, 4): "f4_e2m1",
 }
-_CODES = {name: code for (code, _), name in TYPES.items()}
+_CODES = {name: numbers for numbers, name in TYPES.items()}
 
 
 class Tensor(ctypes.Structure):
@@ -81,10 +87,46 @@ def contents(capsule: Any) -> tuple[Tensor, int]:
     return Tensor.from_address(_pointer(capsule, b"dltensor")), 0
 
 
-def capsule_of(array: NDArray[Any], data_type: DataType, version: Any, device: Any, copy: bool | None) -> Any:
-    """A capsule of an array, whose elements are of the data type or integers of its size."""
+def capsule_of(
+    array: NDArray[Any],
+    data_type: DataType,
+    dims: tuple[int, ...],
+    version: Any,
+    device: Any,
+    copy: bool | None,
+) -> Any:
+    """A capsule of an array, whose elements are of the data type, integers of its size, or bytes of
+    several. dims: those of the tensor; the array is shorter along the dimension whose elements share bytes."""
     wanted = {"max_version": version, "dl_device": device, "copy": copy}
     # Versions of numpy before 2.1 know none of these.
     capsule = array.__dlpack__(**{k: v for k, v in wanted.items() if v is not None})
-    contents(capsule)[0].code = _CODES[data_type]
+    tensor = contents(capsule)[0]
+    tensor.code, tensor.bits = _CODES[data_type]
+    if data_type == "f4_e2m1":
+        tensor.lanes = 2
+    elif tensor.bits < 8:
+        _count_elements(tensor, dims, 8 // tensor.bits)
     return capsule
+
+
+def _count_elements(tensor: Tensor, dims: tuple[int, ...], each: int) -> None:
+    """Make a tensor of bytes one of the elements in them, each so many, with these dims."""
+    for d, dim in enumerate(dims):
+        if tensor.strides and tensor.shape[d] == dim:
+            tensor.strides[d] *= each
+        tensor.shape[d] = dim
+
+
+def halves(dims: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """dims and strides in values of a tensor of bytes that have two each, which follow each other along
+    the last dimension of stride 1. ValueError if there is none."""
+    inner = next((d for d in reversed(range(len(dims))) if strides[d] == 1), None)
+    if inner is None:
+        raise InvalidArgumentsError(
+            f"x has two elements to a byte and strides {strides}: along none of its dimensions bytes follow"
+            " each other"
+        )
+    return (
+        tuple(2 * n if d == inner else n for d, n in enumerate(dims)),
+        tuple(1 if d == inner else 2 * s for d, s in enumerate(strides)),
+    )

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The execution arguments of a case, with their dims, data types and roles."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from zemm._library.library import ARG
+from zemm._library.lists import IN_PLACE
 from zemm.benchdnn import masks
 from zemm.benchdnn.attributes import Quantization
 from zemm.benchdnn.case import Case
@@ -38,6 +39,7 @@ class Argument:
     value: float = 0.0
     is_output: bool = False
     encoding: Sparsity | Groups | None = None
+    is_dst: bool = False  # its memory is that of dst
 
     @property
     def memory_dims(self) -> tuple[int, ...]:
@@ -110,11 +112,14 @@ def quantization_dims(case: Case, entry: Quantization) -> tuple[int, ...]:
 
 
 def post_op_tensors(case: Case) -> list[Argument]:
-    """The tensors of post-ops: src1 of binary ones, conditions of selects, slopes of prelus."""
+    """The tensors of post-ops: src1 of binary ones, conditions of selects, slopes of prelus. src1 of
+    those in place is dst."""
     found = []
     for index, op in enumerate(case.attributes.post_ops):
         if isinstance(op, Binary):
             found.append(_operand(case, post_op_arg(index, 2), op.name, op.operand, op.data_type))
+            if op.name in IN_PLACE:
+                found[-1] = replace(found[-1], is_dst=True)
             if op.name == "select":
                 full = Operand("per_tensor")
                 found.append(_operand(case, post_op_arg(index, 3), "condition", op.condition or full, "s8"))
@@ -161,7 +166,7 @@ def dropout_mask(case: Case) -> Argument:
 
 def _operand(case: Case, arg: int, role: str, operand: Operand, data_type: str) -> Argument:
     ndims = case.problem.ndims
-    mask = masks.post_op_mask(operand.mask or "0", ndims)
+    mask = masks.post_op_mask(operand.mask or ("per_tensor" if role in IN_PLACE else "0"), ndims)
     dims = masks.masked_dims(mask, case.problem.dst)
     if case.grouped and mask == 0 and role != "condition":
         # Groups have a value each instead of one for all.

@@ -104,6 +104,7 @@ class Attributes:
     dropout: Dropout = Dropout()
     rounding: tuple[Rounding, ...] = ()
     reduced_range: str = ""
+    saturation: bool = False
 
     def find(self, kind: str, arg: int) -> Quantization | None:
         """The entry of `kind` (scales, zero_points, offsets or reductions) for an argument, or None."""
@@ -125,6 +126,7 @@ class Attributes:
             ("--attr-deterministic", atoms.show_boolean(self.deterministic), "false"),
             ("--attr-dropout", str(self.dropout), str(Dropout())),
             ("--attr-reduced-range", self.reduced_range, ""),
+            ("--attr-saturation", atoms.show_boolean(self.saturation), "false"),
         ]
 
     def changed(self) -> list[str]:

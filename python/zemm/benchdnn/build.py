@@ -83,6 +83,8 @@ def attributes(zemm: Any, case: Case) -> Any:
         attr.set_rounding(rounding.arg, rounding.mode)
     if wanted.reduced_range:
         attr.set_reduced_range(args.SRC)
+    if wanted.saturation:
+        attr.set_saturation()
     if wanted.dropout.p > 0:
         drop = wanted.dropout
         mask_md = None if drop.tag == "undef" else memory_desc(zemm, args.dropout_mask(case))

@@ -34,10 +34,10 @@ global options: --mode=C|P|F|S|L|I|R|B --mode-modifier=P|M --engine=cpu|gpu[:N] 
 --check-ref-impl=
 options: --batch=FILE (zemm's own case files are found by name, such as test_matmul_quickstart) --dt=S:W:D
 --stag= --wtag= --dtag= --strides= --bia-dt= --bia_mask= --runtime_dims_masks= --encoding=
---grouped=DIM:G:s0+s1+..[:MAX] --attr-scales= --attr-zero-points= --attr-offsets=
+--grouped=DIM:G:s0+s1+..[:MAX]|balanced|hot|decode --attr-scales= --attr-zero-points= --attr-offsets=
 --attr-precomputed-reductions= --attr-post-ops= --attr-scratchpad= --attr-fpmath= --attr-acc-mode=
---attr-rounding-mode= --attr-deterministic= --attr-dropout= --attr-reduced-range= --ctx-init= --ctx-exe=
---impl= --skip-impl= --match= --perf-template= --reset
+--attr-rounding-mode= --attr-deterministic= --attr-dropout= --attr-reduced-range= --attr-saturation=
+--ctx-init= --ctx-exe= --impl= --skip-impl= --match= --perf-template= --reset
 
 --jobs=N runs the cases in N processes and prints their results in order.
 

@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from zemm._library.lists import IN_PLACE
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import fill, sparse
 from zemm.benchdnn.arguments import Argument
@@ -10,7 +11,7 @@ from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import Floats, rounded
 from zemm.benchdnn.encodings import Groups, Sparsity
 from zemm.benchdnn.masks import has_one_value
-from zemm.benchdnn.post_ops import Sum
+from zemm.benchdnn.post_ops import Binary, Sum
 from zemm.benchdnn.ranges import Filling
 from zemm.benchdnn.reference import reductions
 
@@ -76,10 +77,12 @@ def _sparse(argument: Argument, filling: Filling) -> Floats:
 
 
 def old_dst_type(case: Case) -> str:
-    """The data type of dst before the run, for a sum post-op. '' if there is none."""
-    total = next((op for op in case.attributes.post_ops if isinstance(op, Sum)), None)
+    """The data type of dst before the run, for a sum post-op or one in place. '' if no post-op reads
+    dst."""
+    post_ops = case.attributes.post_ops
+    total = next((op for op in post_ops if isinstance(op, Sum)), None)
     if total is None:
-        return ""
+        return case.dt[2] if any(isinstance(op, Binary) and op.name in IN_PLACE for op in post_ops) else ""
     return total.data_type if total.data_type != "undef" else case.dt[2]
 
 

@@ -120,6 +120,7 @@ BINARY: dict[str, Callable[[Values, Values], Values]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
+    "mul_inplace": np.multiply,  # by the old dst
     "div": np.divide,
     # If either operand is NaN, the result is the second one.
     "max": lambda x, s: np.where(x > s, x, s),

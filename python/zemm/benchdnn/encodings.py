@@ -75,6 +75,7 @@ class Grouped:
     dim: int
     sizes: tuple[int, ...]
     largest: int = 0
+    spelling: str = ""  # the option that the sizes were drawn for (group_profiles.py)
 
     @property
     def count(self) -> int:
@@ -91,5 +92,7 @@ class Grouped:
         return (src, None, other) if self.dim == 0 else (src, other, None)
 
     def __str__(self) -> str:
+        if self.spelling:
+            return self.spelling
         hint = f":{self.largest}" if self.largest else ""
         return f"--grouped={self.dim}:{self.count}:{'+'.join(map(str, self.sizes))}{hint}"

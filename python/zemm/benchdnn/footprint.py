@@ -41,7 +41,7 @@ def footprint(case: Case, scratchpad: int = 0) -> Footprint:
     """The memory for a case. scratchpad: the bytes of its primitive's scratchpad."""
     options = case.options
     tensors = [*args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case)]
-    sizes = [*map(_bytes_of, tensors), scratchpad]
+    sizes = [*(_bytes_of(tensor) for tensor in tensors if not tensor.is_dst), scratchpad]
     copies = options.num_streams if options.is_perf else 1
     cold = CACHE_BYTES if options.is_perf and options.cold_cache != "none" else 0
     return Footprint(copies * (sum(sizes) + cold), max(sizes), _host_bytes(case, tensors))

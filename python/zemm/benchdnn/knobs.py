@@ -10,6 +10,7 @@ from zemm.benchdnn import atoms, attributes, dtypes
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Strides
 from zemm.benchdnn.encodings import MAX_END, Encoding, Grouped, Sparsity
+from zemm.benchdnn.group_profiles import GroupProfile, is_profile, parse_profile
 from zemm.benchdnn.options import PEERS, ImplFilter, impl_filter
 from zemm.benchdnn.post_ops import parse_post_ops
 from zemm.benchdnn.settings import Settings, three_types
@@ -65,11 +66,13 @@ def _sparsity(text: str, what: str) -> Sparsity:
     return Sparsity(atoms.choice(kind, what, ("csr", "coo", "packed")), value)
 
 
-def _grouped(text: str, what: str) -> Grouped:
+def _grouped(text: str, what: str) -> Grouped | GroupProfile:
     fields = atoms.split(text, ":", what)
     if not 3 <= len(fields) <= 4:
-        raise UsageError(f"{what}: '{text}' is not of the form DIM:G:s0+s1+..[:MAX]")
+        raise UsageError(f"{what}: '{text}' is not of the form DIM:G:s0+s1+..[:MAX] or DIM:G:PROFILE[:MAX]")
     dim, count = atoms.integer(fields[0], what, 0, 1), atoms.integer(fields[1], what, 1)
+    if is_profile(fields[2]):
+        return parse_profile(dim, count, fields[2:], what)
     sizes = tuple(atoms.integer(size, what, 0) for size in atoms.split(fields[2], "+", what))
     if len(sizes) != count:
         raise UsageError(f"{what}: '{text}' has {len(sizes)} sizes for {count} groups")
@@ -112,6 +115,7 @@ _KNOBS = {
     "attr-rounding-mode": Knob("rounding", _plain(attributes.parse_rounding)),
     "attr-deterministic": Knob("deterministic", _plain(atoms.boolean)),
     "attr-dropout": Knob("dropout", _plain(attributes.parse_dropout)),
+    "attr-saturation": Knob("saturation", _plain(atoms.boolean)),
     "attr-reduced-range": Knob("reduced_range", _plain(partial(atoms.choice, choices=("src",)))),
     "ctx-init": Knob("ctx_init", _plain(_context)),
     "ctx-exe": Knob("ctx_exe", _plain(_context)),

@@ -13,7 +13,7 @@ import numpy as np
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import dynamic, random_bits
 from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import Floats, rounded
+from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.eltwise import binary, eltwise, prelu
 from zemm.benchdnn.layout import Layout
 from zemm.benchdnn.post_ops import Binary, Eltwise, Prelu, Sum
@@ -50,6 +50,8 @@ def expected(case: Case, values: Values, old_dst: Floats, dst_layout: Layout) ->
         x = np.where(keep, x * inverse, np.float32(0))
     x = _after_post_ops(case, values, x, old_dst)
     x = _to_dst(case, values, x, extra)
+    if case.attributes.saturation:
+        x = x.clip(BY_NAME[case.dt[2]].low, BY_NAME[case.dt[2]].high)  # NaN stays
     rounding = next((r for r in case.attributes.rounding if r.arg == args.DST), None)
     if rounding and rounding.mode == "stochastic":
         x = random_bits.stochastic_rounding(x, case.dt[2], rounding.seed, dst_layout.offsets())

@@ -162,4 +162,4 @@ def ways(peer: Peer, case: Case, wanted: Case) -> list[bool]:
 def _bytes(case: Case) -> int:
     """The bytes of all tensors of a case."""
     tensors = [*args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case)]
-    return sum(BY_NAME[a.data_type].bits * a.count for a in tensors) // 8
+    return sum(BY_NAME[a.data_type].bits * a.count for a in tensors if not a.is_dst) // 8

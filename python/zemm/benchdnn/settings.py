@@ -13,6 +13,7 @@ from zemm.benchdnn.attributes import Attributes, Dropout, Fpmath, Quantization, 
 from zemm.benchdnn.case import ANY_THREADS, Case, PeerChanges, Strides
 from zemm.benchdnn.descriptor import Descriptor
 from zemm.benchdnn.encodings import Encoding, Grouped
+from zemm.benchdnn.group_profiles import GroupProfile
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.post_ops import PostOp
 from zemm.benchdnn.verify import verify
@@ -29,7 +30,7 @@ class Settings:
     stag: list[str] = field(default_factory=lambda: ["any"])
     wtag: list[str] = field(default_factory=lambda: ["any"])
     dtag: list[str] = field(default_factory=lambda: ["any"])
-    layout: list[Encoding | Grouped] = field(default_factory=lambda: [Encoding()])
+    layout: list[Encoding | Grouped | GroupProfile] = field(default_factory=lambda: [Encoding()])
     strides: list[Strides] = field(default_factory=lambda: [((), (), ())])
     runtime_dims_masks: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     scales: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
@@ -44,6 +45,7 @@ class Settings:
     dropout: list[Dropout] = field(default_factory=lambda: [Dropout()])
     rounding: list[tuple[Rounding, ...]] = field(default_factory=lambda: [()])
     reduced_range: list[str] = field(default_factory=lambda: [""])
+    saturation: list[bool] = field(default_factory=lambda: [False])
     ctx_init: list[str] = field(default_factory=lambda: [ANY_THREADS])
     ctx_exe: list[str] = field(default_factory=lambda: [ANY_THREADS])
     bia_dt: list[str] = field(default_factory=lambda: [_DEFAULT_BIAS[0]])
@@ -88,8 +90,9 @@ class Settings:
             bia_dt,
             bia_mask,
         ) in loops:
+            groups = layout.of(problem) if isinstance(layout, GroupProfile) else layout
             case = Case(
-                options, problem, three_types(dt, "--dt"), (stag, wtag, dtag), strides, layout, masks, bia_dt,
+                options, problem, three_types(dt, "--dt"), (stag, wtag, dtag), strides, groups, masks, bia_dt,
                 bia_mask, attributes, ctx_init, ctx_exe, impl_filter, self.quantize, self.peer,
             )  # fmt: skip
             verify(case)

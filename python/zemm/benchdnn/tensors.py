@@ -38,13 +38,14 @@ class Tensors:
         self.old_dst = np.zeros(1, np.float32)
         self._zemm, self._engine, self._case, self._pd = zemm, engine, case, pd
         self._result = result
-        self.buffers = {a.arg: self._buffer(a) for a in self.arguments if not a.on_host}
+        self._are_dst = [a.arg for a in self.arguments if a.is_dst]
+        self.buffers = {a.arg: self._buffer(a) for a in self.arguments if not (a.on_host or a.is_dst)}
         self._add_scratchpad()
-        self.memories = {arg: buffer.memory for arg, buffer in self.buffers.items()}
+        self.memories = self._memories_of(self.buffers)
         for argument in self.arguments:
             if argument.on_host:
                 self._add_host_scalar(argument)
-            elif argument.role != "dropout mask":
+            elif argument.role != "dropout mask" and not argument.is_dst:
                 self._fill(argument, self.buffers[argument.arg])
         self.initial_dst: Bytes = self.buffers[args.DST].raw().copy()
 
@@ -85,7 +86,12 @@ class Tensors:
         options = self._case.options
         cold_cache = options.cold_cache if options.mode != "S" else "none"
         filled = sets_of(cold_cache, buffers, lambda b: b.size, self._twin)
-        return [self.memories | {arg: b.memory for arg, b in found.items()} for found in filled]
+        return [self.memories | self._memories_of(found) for found in filled]
+
+    def _memories_of(self, buffers: dict[int, Buffer]) -> Memories:
+        """The memories of buffers, also for the arguments that are dst."""
+        memories = {arg: buffer.memory for arg, buffer in buffers.items()}
+        return memories | dict.fromkeys(self._are_dst, memories[args.DST])
 
     def _twin(self, buffer: Buffer) -> Buffer:
         return buffer.twin(self._zemm, self._engine)
@@ -136,15 +142,17 @@ class Tensors:
         return data.real_values(argument, argument.arg)
 
     def _fill_dst(self, argument: Argument, buffer: Buffer) -> None:
-        """dst is filled if the case reads it, as the type of its sum post-op."""
+        """dst is filled if a post-op reads it, as the type of a sum. Those in place read it as it is."""
         old_type = data.old_dst_type(self._case)
         if not old_type or not self._case.options.fills:
             return
         if self._read(argument, buffer):
             self.old_dst = replace(buffer.layout, data_type=old_type).load(buffer.raw())
-            return
-        self.old_dst = data.values(self._case, argument, self.filling)
-        buffer.store(self.old_dst, old_type)
+        else:
+            self.old_dst = data.values(self._case, argument, self.filling)
+            buffer.store(self.old_dst, old_type)
+        for arg in self._are_dst:
+            self.values[arg] = buffer.load().reshape(argument.dims)
 
     def _read(self, argument: Argument, buffer: Buffer) -> bool:
         """Fill a buffer from its file of --buffer-prefix. False if there is none."""

@@ -117,7 +117,7 @@ def _attribute(entry: str) -> str:
         value = "+".join(_quantised(part, _QUANTISED[name]) for part in value.split("+"))
     elif name == "attr-post-ops":
         value = re.sub(r"\b(eltwise|binary)_", "", value).replace("_use_dst_for_bwd", "_dst")
-    elif name == "attr-deterministic":
+    elif name in ("attr-deterministic", "attr-saturation"):
         value = "true" if value == "1" else "false"
     elif name == "attr-reduced-range":
         value = value.replace("src0", "src")

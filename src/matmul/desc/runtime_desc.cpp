@@ -63,6 +63,9 @@ memory_desc likely_md(const memory_desc &md, const zemm_dim_t *batch, zemm_dim_t
 problem with_tensors(const problem &p, const tensor_map &tensors) {
     zemm_primitive_attr attr = p.attr;
     attr.scratchpad_mode = zemm_scratchpad_mode_library;
+    for (post_op &op : attr.post_ops.entries)
+        if (is_in_place(op))
+            op.src1 = tensors.at(ZEMM_ARG_DST);
     problem made =
         make_problem(tensors.at(ZEMM_ARG_SRC), tensors.at(ZEMM_ARG_WEIGHTS),
                      p.has_bias() ? &tensors.at(ZEMM_ARG_BIAS) : nullptr, tensors.at(ZEMM_ARG_DST), &attr);

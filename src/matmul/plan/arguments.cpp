@@ -8,6 +8,22 @@ namespace zemm::matmul {
 
 namespace {
 
+// Says of each argument whether it may be dst.
+void place(argument_map &map, const zemm_primitive_attr &attr) {
+    for (auto &[arg, argument] : map)
+        argument.placed = placement::apart;
+    map[ZEMM_ARG_DST].placed = placement::any;
+    if (const auto bias = map.find(ZEMM_ARG_BIAS); bias != map.end())
+        bias->second.placed = placement::apart_or_dst;
+    int index = 0;
+    for (const post_op &op : attr.post_ops.entries) {
+        const int base = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index++);
+        for (int tensor : {ZEMM_ARG_WEIGHTS, ZEMM_ARG_SRC_1, ZEMM_ARG_SRC_2})
+            if (const auto found = map.find(base | tensor); found != map.end())
+                found->second.placed = is_in_place(op) ? placement::dst : placement::apart_or_dst;
+    }
+}
+
 // The arguments of dropout and of stochastic rounding.
 void add_random(argument_map &map, const zemm_primitive_attr &attr) {
     if (attr.rounding.contains(ZEMM_ARG_DST))
@@ -51,6 +67,7 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
         if (op.alg == zemm_binary_select)
             map[base | ZEMM_ARG_SRC_2] = {op.src2};
     }
+    place(map, p.attr);
     return map;
 }
 
@@ -101,7 +118,7 @@ void fill_post_ops(const problem &p, matmul_problem &block) {
     for (const post_op &op : p.attr.post_ops.entries) {
         kernels::post_op_arg &arg = block.post_ops[block.post_ops_len++];
         arg = {};
-        arg.alg = op.alg;
+        arg.alg = computed_alg(op.alg);
         arg.alpha = op.alpha;
         arg.beta = op.beta;
         arg.src1 = tensor(op.src1);

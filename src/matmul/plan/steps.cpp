@@ -80,7 +80,8 @@ host_values finish_values(const problem &p) {
 
 // Whether finish_dst has to turn the sums into dst.
 bool needs_finish(const problem &p) {
-    if (p.attr.has_dropout || rounds_randomly(p) || dynamic_scales_of(p) != kernels::DYNAMIC_NONE)
+    if (p.attr.has_dropout || rounds_randomly(p) || dynamic_scales_of(p) != kernels::DYNAMIC_NONE ||
+        saturates(p.attr, p.dst.data_type))
         return true;
     return is_f64(p) && (!p.attr.post_ops.entries.empty() || p.scale(ZEMM_ARG_DST));
 }
@@ -104,6 +105,7 @@ launch finish_launch(const problem &p, const problem &caller, bool sums_are_f64,
         block.chunk = int32_t(p.scale(ZEMM_ARG_DST)->groups[1]);
     block.largest = facts.largest;
     block.largest_exponent = std::ilogb(facts.largest) + 127;
+    block.saturates = saturates(p.attr, p.dst.data_type);
     if (rounds_randomly(p)) {
         block.dropped_bits = 24 - facts.digits;
         block.random_bits = data_type_bits(p.dst.data_type) == 16 ? 8 : 16;
@@ -272,7 +274,7 @@ private:
         made_.converted[ZEMM_ARG_DST] = sums;
         if (!is_f64(p_))
             inner.bias = {};
-        inner.attr.has_dropout = false;
+        inner.attr.has_dropout = inner.attr.saturation = false;
         inner.attr.post_ops = {};
         inner.attr.scales.erase(ZEMM_ARG_DST);
         inner.attr.zero_points.erase(ZEMM_ARG_DST);

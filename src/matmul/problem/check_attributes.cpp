@@ -342,6 +342,7 @@ void check_reduced_range(const problem &p) {
 
 void check_modes(const problem &p) {
     check_reduced_range(p);
+    check_saturation(p.attr, p.dst.data_type);
     if (p.attr.has_dropout)
         check_dropout(p);
     for (const auto &[arg, mode] : p.attr.rounding)

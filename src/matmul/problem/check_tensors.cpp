@@ -4,6 +4,8 @@
 // M, N and K, batches equal or 1, a valid combination of types. check_sparse and check_support refuse, as
 // unimplemented, valid problems that no kernel takes yet. The last row of kernels.def takes all others except
 // those with packed weights.
+#include <algorithm>
+
 #include "common/error.hpp"
 #include "common/names.hpp"
 #include "matmul/problem/packed_weights.hpp"
@@ -45,6 +47,26 @@ void check_batch(const problem &p, int d) {
 }
 
 } // namespace
+
+void check_in_place(const post_op &op, const memory_desc &dst, int index) {
+    const memory_desc &md = op.src1;
+    const auto is_any = [](const memory_desc &m) { return m.format_kind == zemm_format_kind_any; };
+    if (md.data_type != dst.data_type || md.ndims != dst.ndims ||
+        !std::equal(md.dims, md.dims + md.ndims, dst.dims))
+        fail(zemm_invalid_arguments, "post-op %d: src1 of %s is dst: it must have dst's %s %s, not %s %s",
+             index, alg_kind_name(op.alg), data_type_name(dst.data_type), dims_text(dst).c_str(),
+             data_type_name(md.data_type), dims_text(md).c_str());
+    if (is_any(md))
+        return;
+    if (is_any(dst))
+        fail(zemm_invalid_arguments,
+             "post-op %d: src1 of %s is dst, whose format is any: src1's format must be any, too", index,
+             alg_kind_name(op.alg));
+    if (!md_equal(md, dst) && !md_same_places(md, dst))
+        fail(zemm_invalid_arguments,
+             "post-op %d: src1 of %s is dst: it must have dst's %s, or format any, not %s", index,
+             alg_kind_name(op.alg), md_sentence(dst).c_str(), md_sentence(md).c_str());
+}
 
 zemm_data_type_t accumulation_type(const problem &p) {
     const zemm_data_type_t s = p.src.data_type, w = p.wei.data_type, d = p.dst.data_type;
@@ -103,6 +125,8 @@ void check_shapes(const problem &p) {
              data_type_name(p.dst.data_type));
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries) {
+        if (is_in_place(op))
+            check_in_place(op, p.dst, index);
         if (op.kind == zemm_binary)
             for (const memory_desc *md : {&op.src1, &op.src2}) {
                 if (md->ndims == 0 && md == &op.src2)

@@ -97,10 +97,14 @@ void check_tensors(const problem &asked) {
 void check_post_op(const problem &asked, const post_op &op, int index) {
     if (op.kind == zemm_eltwise)
         return;
-    if (op.kind != zemm_binary || op.alg != zemm_binary_mul)
+    if (op.kind != zemm_binary || computed_alg(op.alg) != zemm_binary_mul)
         fail(zemm_unimplemented,
-             "post-op %d: a grouped matmul has eltwise and binary_mul post-ops, no other ones", index);
+             "post-op %d: a grouped matmul has eltwise, binary_mul and binary_mul_inplace post-ops, no other "
+             "ones",
+             index);
     const memory_desc &md = op.src1, &dst = asked.dst;
+    if (is_in_place(op))
+        return check_in_place(op, dst, index);
     if (md.ndims != dst.ndims)
         fail(zemm_invalid_arguments, "post-op %d: src1 has %d dimensions (%s), dst has %d", index, md.ndims,
              dims_text(md).c_str(), dst.ndims);
@@ -142,6 +146,8 @@ void check_grouped_attributes(const problem &asked) {
         refuse("dropout");
     if (!attr.rounding.empty())
         refuse("stochastic rounding");
+    if (saturates(attr, asked.dst.data_type))
+        refuse("saturation of an f8 dst");
     if (attr.scales.contains(ZEMM_ARG_DST))
         refuse("scales of dst");
     if (attr.zero_points.contains(ZEMM_ARG_DST))
@@ -197,8 +203,11 @@ memory_desc batch_of_rows(const memory_desc &md) {
 }
 
 void resolve_post_ops(problem &asked) {
-    for (post_op &op : asked.attr.post_ops.entries)
+    for (post_op &op : asked.attr.post_ops.entries) {
+        if (is_in_place(op))
+            op.src1 = asked.dst;
         md_resolve_any(op.src1);
+    }
 }
 
 memory_desc batched_src1(const memory_desc &md, const problem &asked) {

@@ -20,6 +20,7 @@
 #define ZEMM_ELTWISE_SAME(name, number) static_assert(zemm_eltwise_##name == number);
 #define ZEMM_BINARY(name, number, formula) static_assert(zemm_binary_##name == number);
 #define ZEMM_TERNARY(name, number, formula) static_assert(zemm_binary_##name == number);
+#define ZEMM_IN_PLACE(name, number, of) static_assert(zemm_binary_##name == number);
 #include "kernels/algs.def"
 
 static_assert(MATMUL_MAX_POST_OPS == zemm::post_ops_limit);

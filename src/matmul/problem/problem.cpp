@@ -116,6 +116,8 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
     if (!md_is_zero(p.attr.dropout_mask))
         resolve_like(p.attr.dropout_mask, p.dst);
     for (post_op &op : p.attr.post_ops.entries) {
+        if (is_in_place(op))
+            op.src1 = p.dst;
         resolve_like(op.src1, p.dst);
         resolve_like(op.src2, p.dst);
     }

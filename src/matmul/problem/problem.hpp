@@ -63,6 +63,8 @@ zemm_data_type_t accumulation_type(const problem &p);
 
 // The stages of make_problem (check_tensors.cpp, check_attributes.cpp). They throw.
 void check_shapes(const problem &p);
+// Refuses a post-op in place whose src1 is not dst's descriptor. index: of the post-op.
+void check_in_place(const post_op &op, const memory_desc &dst, int index);
 void check_attributes(const problem &p);
 void check_support(const problem &p);
 // Throws unimplemented if a matmul does not take the problem's sparse tensors: src or weights in CSR or COO,

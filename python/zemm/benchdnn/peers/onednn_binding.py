@@ -179,6 +179,9 @@ class Attr:
     def set_reduced_range(self, *_: Any) -> None:
         """oneDNN has no such attribute: it computes the same without."""
 
+    def set_saturation(self) -> None:
+        raise PeerError("its f8 dst has infinities and NaN in place of --attr-saturation")
+
     def set_dropout(self, *parameters: Any) -> None:
         raise PeerError("peers are given no --attr-dropout")
 

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The attribute saturation: values that are too large for an f8 dst of a matmul or a reorder become its
+largest value. Without it they are infinities or NaN, as in oneDNN. docs/features.md has case lines of its
+other forms.
+"""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import zemm
+from support_rows import ROWS
+
+SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
+F8 = {"f8_e5m2": np.dtype(ml_dtypes.float8_e5m2), "f8_e4m3": np.dtype(ml_dtypes.float8_e4m3fn)}
+ONE = np.ones((1, 1), np.float32)
+
+
+def values_of(dt: str) -> np.ndarray:
+    """Values around the largest one of a type, NaN, infinities, and one that rounds to 0."""
+    largest = float(ml_dtypes.finfo(F8[dt]).max)
+    near = [largest * f for f in (0.5, 1.0, 1.03, 1.07, 1.2, 4.0)]
+    found = [*near, *(-x for x in near), np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-20]
+    return np.array(found, np.float32).reshape(1, -1)
+
+
+def expected(x: np.ndarray, dt: str, saturation: bool) -> np.ndarray:
+    largest = np.float32(ml_dtypes.finfo(F8[dt]).max)
+    return (np.clip(x, -largest, largest) if saturation else x).astype(F8[dt])
+
+
+def check(got: np.ndarray, want: np.ndarray) -> None:
+    """The same values; NaN may have any sign and digits."""
+    nan = np.isnan(want.astype(np.float32))
+    assert np.array_equal(np.isnan(got.astype(np.float32)), nan)
+    assert np.array_equal(got.view(np.uint8)[~nan], want.view(np.uint8)[~nan])
+
+
+def attributes(saturation: bool) -> zemm.Attr:
+    attr = zemm.Attr()
+    if saturation:
+        attr.set_saturation()
+    return attr
+
+
+def matmul(
+    engine: zemm.Engine, x: np.ndarray, dt: Any, attr: zemm.Attr, more: dict[int, np.ndarray] | None = None
+) -> np.ndarray:
+    """1 * x as the type."""
+    mds = (zemm.MemoryDesc((1, 1), "f32"), zemm.MemoryDesc(x.shape, "f32"), zemm.MemoryDesc(x.shape, dt))
+    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
+    dst = zemm.Memory(mds[2], engine)
+    args = {SRC: zemm.Memory(mds[0], engine, ONE), WEIGHTS: zemm.Memory(mds[1], engine, x), DST: dst}
+    args |= {arg: zemm.Memory(zemm.MemoryDesc(a.shape, "f32"), engine, a) for arg, a in (more or {}).items()}
+    stream = zemm.Stream(engine)
+    zemm.Primitive(pd).execute(stream, args)
+    stream.wait()
+    return dst.read().view(F8[dt]).reshape(x.shape)
+
+
+@pytest.mark.parametrize("saturation", [True, False])
+@pytest.mark.parametrize("dt", F8)
+def test_matmul(engine: zemm.Engine, dt: str, saturation: bool) -> None:
+    x = values_of(dt)
+    check(matmul(engine, x, dt, attributes(saturation)), expected(x, dt, saturation))
+
+
+@pytest.mark.quick(cases=lambda row: row == ROWS[-1])
+@pytest.mark.parametrize("row", ROWS)
+def test_row(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+    """A launch of its own saturates, whatever row makes the sums."""
+    x = np.tile(values_of("f8_e4m3"), (1, 8))
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    try:
+        got = matmul(engine, x, "f8_e4m3", attributes(True))
+    except zemm.UnimplementedError as error:
+        if row not in str(error):
+            raise
+        return
+    check(got, expected(x, "f8_e4m3", True))
+
+
+@pytest.mark.parametrize("dt", F8)
+def test_after_scales_and_post_ops(engine: zemm.Engine, dt: str) -> None:
+    """What is stored saturates, not what a post-op or a scale gets."""
+    x = values_of(dt)
+    attr = attributes(True)
+    attr.set_scales(DST, 0)
+    post_ops = zemm.PostOps()
+    post_ops.append_eltwise("linear", 4.0, 0.0)
+    attr.set_post_ops(post_ops)
+    scale = np.array([8.0], np.float32)
+    with np.errstate(over="ignore"):
+        want = expected(x * np.float32(4) / scale, dt, True)
+    check(matmul(engine, x, dt, attr, {zemm.ARG_ATTR_SCALES | DST: scale}), want)
+
+
+def reorder(engine: zemm.Engine, x: np.ndarray, dt: Any, attr: zemm.Attr) -> np.ndarray:
+    types = {np.dtype(np.float32): "f32", np.dtype(np.float16): "f16", np.dtype(np.float64): "f64"} | {
+        numpy: name for name, numpy in F8.items()
+    }
+    src_md, dst_md = zemm.MemoryDesc(x.shape, types[x.dtype]), zemm.MemoryDesc(x.shape, dt)  # type: ignore[arg-type]
+    pd = zemm.ReorderPrimitiveDesc(engine, src_md, dst_md, attr=attr)
+    src, dst = zemm.Memory(src_md, engine, x), zemm.Memory(dst_md, engine)
+    stream = zemm.Stream(engine)
+    zemm.Primitive(pd).execute(stream, {zemm.ARG["FROM"]: src, zemm.ARG["TO"]: dst})
+    stream.wait()
+    return dst.read().view(F8[dt]).reshape(x.shape)
+
+
+@pytest.mark.parametrize("saturation", [True, False])
+@pytest.mark.parametrize("src", [np.float32, np.float16, np.float64, ml_dtypes.float8_e5m2])
+@pytest.mark.parametrize("dt", F8)
+def test_reorder(engine: zemm.Engine, dt: str, src: Any, saturation: bool) -> None:
+    with np.errstate(over="ignore"):
+        x = values_of(dt).astype(src)
+    want = expected(x.astype(np.float32), dt, saturation and x.dtype != F8[dt])  # else it is a copy
+    check(reorder(engine, x, dt, attributes(saturation)), want)
+
+
+def test_stochastic_rounding(engine: zemm.Engine) -> None:
+    attr = attributes(True)
+    attr.set_rounding(DST, "stochastic")
+    x = np.array([[np.inf, -np.inf, 1e6, -1e6]], np.float32)
+    src_md, dst_md = zemm.MemoryDesc(x.shape, "f32"), zemm.MemoryDesc(x.shape, "f8_e5m2")
+    pd = zemm.ReorderPrimitiveDesc(engine, src_md, dst_md, attr=attr)
+    seed = zemm.Memory(zemm.MemoryDesc((1,), "s32"), engine, np.array([7], np.int32))
+    src, dst = zemm.Memory(src_md, engine, x), zemm.Memory(dst_md, engine)
+    stream = zemm.Stream(engine)
+    args = {zemm.ARG["FROM"]: src, zemm.ARG["TO"]: dst, zemm.ARG_ATTR_ROUNDING_SEED: seed}
+    zemm.Primitive(pd).execute(stream, args)
+    stream.wait()
+    assert dst.read().view(F8["f8_e5m2"]).astype(np.float32).tolist() == [57344, -57344, 57344, -57344]
+
+
+def test_runtime_dims(engine: zemm.Engine) -> None:
+    runtime, x = zemm.RUNTIME_DIM, values_of("f8_e4m3")
+    mds = [
+        zemm.MemoryDesc((1, 1), "f32"),
+        zemm.MemoryDesc((1, runtime), "f32", "ab"),
+        zemm.MemoryDesc((1, runtime), "f8_e4m3", "ab"),
+    ]
+    primitive = zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, *mds, attr=attributes(True)))
+    dst = zemm.Memory(zemm.MemoryDesc(x.shape, "f8_e4m3"), engine)
+    stream = zemm.Stream(engine)
+    weights = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine, x)
+    primitive.execute(stream, {SRC: zemm.Memory(mds[0], engine, ONE), WEIGHTS: weights, DST: dst})
+    stream.wait()
+    check(dst.read().view(F8["f8_e4m3"]).reshape(x.shape), expected(x, "f8_e4m3", True))
+
+
+def test_f4_saturates_in_any_case(engine: zemm.Engine) -> None:
+    for saturation in (True, False):
+        x = np.array([[100.0, -100.0, 6.0, np.inf]], np.float32)
+        mds = (
+            zemm.MemoryDesc((1, 1), "f32"),
+            zemm.MemoryDesc((1, 4), "f32"),
+            zemm.MemoryDesc((1, 4), "f4_e2m1"),
+        )
+        pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attributes(saturation))
+        dst = zemm.Memory(mds[2], engine)
+        stream = zemm.Stream(engine)
+        args = {SRC: zemm.Memory(mds[0], engine, ONE), WEIGHTS: zemm.Memory(mds[1], engine, x), DST: dst}
+        zemm.Primitive(pd).execute(stream, args)
+        stream.wait()
+        assert dst.read().tolist() == [0xF7, 0x77]
+
+
+def test_refusals(engine: zemm.Engine) -> None:
+    for dt in ("f32", "f16", "s8"):
+        mds = zemm.MemoryDesc((2, 4), "f32"), zemm.MemoryDesc((4, 2), "f32"), zemm.MemoryDesc((2, 2), dt)  # type: ignore[arg-type]
+        with pytest.raises(zemm.UnimplementedError, match=f"saturation is for a dst of f8 or f4, not {dt}"):
+            zemm.MatmulPrimitiveDesc(engine, *mds, attr=attributes(True))
+    with pytest.raises(zemm.UnimplementedError, match="saturation is for a dst of f8 or f4, not bf16"):
+        zemm.ReorderPrimitiveDesc(
+            engine, zemm.MemoryDesc((4,), "f32"), zemm.MemoryDesc((4,), "bf16"), attr=attributes(True)
+        )
+    groups = [zemm.MemoryDesc.grouped((6, n), dt, 0, 2, "s32") for n, dt in ((4, "f16"), (8, "f8_e4m3"))]
+    weights = zemm.MemoryDesc((2, 4, 8), "f16")
+    with pytest.raises(zemm.UnimplementedError, match="a grouped matmul has no saturation"):
+        zemm.MatmulPrimitiveDesc(engine, groups[0], weights, groups[1], attr=attributes(True))
+
+
+def test_attributes_differ() -> None:
+    assert attributes(True) != attributes(False)
+    assert "saturation=(True,)" in repr(attributes(True))
