@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The zemm C API: matmul and reorder primitives in oneDNN's style on Level Zero devices.
+/* The zemm C API: matmul, inner product and reorder primitives in oneDNN's style on Level Zero devices.
  *
  * Each function has the name (with the prefix zemm_ instead of dnnl_), the order of arguments and
  * the rules of the oneDNN 3.14 function. A function that fails returns the status, leaves its
@@ -509,6 +509,21 @@ zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *
                                                          const_zemm_memory_desc_t bias_desc,
                                                          const_zemm_memory_desc_t dst_desc,
                                                          const_zemm_primitive_attr_t attr);
+/* dst[n, oc] = sum over all ic and places of src[n, ic, ..] * weights[oc, ic, ..], for programs of oneDNN. A
+ * matmul computes it, whose data types, arithmetic and post-ops it has. src and weights have 2 to 5
+ * dimensions, bias has one. Weights of format any get the layout that the matmul wants, if IC is a multiple of
+ * its blocks. src and weights are read in one order: one of them is copied first if they lie in different
+ * ones (a channels-last src beside row-major weights), or if their last dimensions are no dense row.
+ * prop_kind: forward_training or forward_inference, which compute the same. Masks of scales and zero points:
+ * 0, of weights also 1, a value for each oc. Groups, runtime dimensions, sparse tensors, dropout and
+ * stochastic rounding are unimplemented.
+ *
+ * invalid_arguments: the shapes, prop_kind or data types make no inner product. unimplemented: no
+ * implementation has these attributes or layouts. */
+zemm_status_t ZEMM_API zemm_inner_product_forward_primitive_desc_create(
+    zemm_primitive_desc_t *pd, zemm_engine_t engine, zemm_prop_kind_t prop_kind,
+    const_zemm_memory_desc_t src_desc, const_zemm_memory_desc_t weights_desc,
+    const_zemm_memory_desc_t bias_desc, const_zemm_memory_desc_t dst_desc, const_zemm_primitive_attr_t attr);
 /* dst = (src_scale * (src - src_zp) + sum_scale * (dst - dst_zp)) / dst_scale + dst_zp, from any
  * layout and data type to any other. Values are rounded to nearest even, and integers saturate. The
  * padding of a blocked dst becomes 0. The arguments are ZEMM_ARG_FROM and ZEMM_ARG_TO; both engines

@@ -142,7 +142,7 @@ typedef enum {
     zemm_quantization_mode_dynamic_fp = 3
 } zemm_quantization_mode_t;
 
-/* oneDNN's kinds of propagation, which a matmul does not have. */
+/* oneDNN's kinds of propagation. An inner product has the two forward ones, which compute the same. */
 typedef enum {
     zemm_prop_kind_undef = 0,
     zemm_forward_training = 64,
@@ -154,8 +154,8 @@ typedef enum {
     zemm_backward_bias = 193
 } zemm_prop_kind_t;
 
-/* oneDNN's primitives. Those of zemm are matmul, reorder and dynamic_quantize; sum, eltwise, binary and
- * prelu are post-ops. */
+/* oneDNN's primitives. Those of zemm are matmul, inner_product, reorder and dynamic_quantize; sum, eltwise,
+ * binary and prelu are post-ops. */
 typedef enum {
     zemm_undefined_primitive = 0,
     zemm_reorder = 1,

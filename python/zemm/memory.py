@@ -143,14 +143,14 @@ class Memory(ProcessBound):
     ) -> Any:
         """The tensor for from_dlpack() of numpy, torch and others, without a copy, on a CPU engine.
         It keeps the bytes alive. Does not wait: call Stream.wait() first. An f4_e2m1 is given as torch's
-        float4_e2m1fn_x2, an s4, u4 or u2 as packed elements of 4 or 2 bits. BufferError: the engine is a GPU, or
-        the layout or type has no DLPack form."""
+        float4_e2m1fn_x2, an s4, u4 or u2 as packed elements of 4 or 2 bits. BufferError: the engine is a GPU,
+        or the layout or type has no DLPack form."""
         array, md = self._without_copy(), self.md
         return dlpack.capsule_of(array, md.data_type, md.dims, max_version, dl_device, copy)
 
     def _without_copy(self) -> NDArray[Any]:
-        """The elements as an array. Types of ml_dtypes are integers of their size, those of 4 and 2 bits bytes of
-        several."""
+        """The elements as an array. Types of ml_dtypes are integers of their size, those of fewer bits
+        bytes of several."""
         md = self.md
         if self.engine is None or self.engine.kind != "cpu":
             raise BufferError("only memory of a CPU engine has a DLPack form: read() copies from a GPU")

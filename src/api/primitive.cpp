@@ -4,6 +4,7 @@
 #include "api/give_bytes.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "inner_product/primitive_desc.hpp"
 #include "matmul/desc/primitive_desc.hpp"
 #include "primitive/cache_blob.hpp"
 #include "primitive/fallback.hpp"
@@ -65,6 +66,23 @@ zemm_status_t zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *pd, zemm_
         require(weights_desc, "weights_desc");
         require(dst_desc, "dst_desc");
         auto made = matmul::make_primitive_desc(engine, *src_desc, *weights_desc, bias_desc, *dst_desc, attr);
+        skip_failed(*made);
+        *pd = made.release();
+    });
+}
+
+zemm_status_t zemm_inner_product_forward_primitive_desc_create(
+    zemm_primitive_desc_t *pd, zemm_engine_t engine, zemm_prop_kind_t prop_kind,
+    const_zemm_memory_desc_t src_desc, const_zemm_memory_desc_t weights_desc,
+    const_zemm_memory_desc_t bias_desc, const_zemm_memory_desc_t dst_desc, const_zemm_primitive_attr_t attr) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(engine, "engine");
+        require(src_desc, "src_desc");
+        require(weights_desc, "weights_desc");
+        require(dst_desc, "dst_desc");
+        auto made = inner_product::make_primitive_desc(engine, prop_kind, *src_desc, *weights_desc, bias_desc,
+                                                       *dst_desc, attr);
         skip_failed(*made);
         *pd = made.release();
     });

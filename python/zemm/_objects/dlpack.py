@@ -96,7 +96,7 @@ def capsule_of(
     copy: bool | None,
 ) -> Any:
     """A capsule of an array, whose elements are of the data type, integers of its size, or bytes of
-    several. dims: those of the tensor; the array is shorter along the dimension whose elements share bytes."""
+    several. dims: the tensor's; the array is shorter along the dimension whose elements share bytes."""
     wanted = {"max_version": version, "dl_device": device, "copy": copy}
     # Versions of numpy before 2.1 know none of these.
     capsule = array.__dlpack__(**{k: v for k, v in wanted.items() if v is not None})
