@@ -47,7 +47,7 @@ def grouped_md(dims: tuple[int, int], dt: str, count: int, variable_dim: int = 0
 def packed_bytes(values: np.ndarray, dt: str) -> np.ndarray:
     """The values of a dense row-major tensor as the bytes of its buffer."""
     at = np.arange(values.size).reshape(values.shape)
-    buffer = np.zeros(max((values.size * zemm.MemoryDesc((2,), dt).size + 1) // 2, 1), np.uint8)
+    buffer = np.zeros(max(zemm.MemoryDesc((values.size,), dt).size, 1), np.uint8)
     put(buffer, values, dt, at)
     return buffer
 

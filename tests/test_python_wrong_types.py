@@ -186,7 +186,9 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
             **WEIGHTS,
         },
     ),
+    "PackedInt2": lambda _: (zemm.PackedInt2, {"packed": U8, "data_type": "u2"}),
     "PackedInt4": lambda _: (zemm.PackedInt4, {"packed": U8, "data_type": "s4"}),
+    "pack_int2": lambda _: (zemm.pack_int2, {"values": [1, 2]}),
     "pack_int4": lambda _: (zemm.pack_int4, {"values": [1, 2]}),
     "quantize_activations": lambda h: (
         zemm.quantize_activations,
@@ -206,6 +208,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
     "set_num_threads": lambda _: (zemm.set_num_threads, {"num_threads": 0}),
     "set_primitive_cache_capacity": lambda _: (zemm.set_primitive_cache_capacity, {"capacity": 1024}),
     "set_verbose": lambda _: (zemm.set_verbose, {"level": 0}),
+    "unpack_int2": lambda _: (zemm.unpack_int2, {"packed": b"ab", "count": 3}),
     "unpack_int4": lambda _: (zemm.unpack_int4, {"packed": b"ab", "count": 3, "signed": True}),
 }  # fmt: skip
 
