@@ -20,8 +20,8 @@ struct tensor {
         for (zemm_dim_t i = 0; i < md.dims[0]; ++i)
             for (zemm_dim_t j = 0; j < md.dims[1]; ++j)
                 for (long bit = 0; bit < size; ++bit)
-                    found.push_back(
-                        8L * at + (md.offset0 + i * md.strides[0] + j * md.strides[1]) * size + bit);
+                    found.push_back(8L * at + (md.offset0 + i * md.strides[0] + j * md.strides[1]) * size +
+                                    bit);
         return found;
     }
 };
