@@ -182,6 +182,16 @@ def test_refusals(engine: zemm.Engine) -> None:
         zemm.MatmulPrimitiveDesc(engine, groups[0], weights, groups[1], attr=attributes(True))
 
 
+@pytest.mark.parametrize("dt", F8)
+def test_a_matmul_of_arrays(engine: zemm.Engine, dt: str) -> None:
+    x = values_of(dt)
+    for saturation in (True, False):
+        got = zemm.matmul(ONE, x, dst_dtype=F8[dt], saturation=saturation, engine=engine)
+        check(got, expected(x, dt, saturation))
+    with pytest.raises(zemm.UnimplementedError, match="saturation is for a dst of f8 or f4, not f32"):
+        zemm.matmul(ONE, x, saturation=True, engine=engine)
+
+
 def test_attributes_differ() -> None:
     assert attributes(True) != attributes(False)
     assert "saturation=(True,)" in repr(attributes(True))

@@ -80,45 +80,50 @@ void check_memory(const argument &expected, int arg, const zemm_memory &memory, 
     }
 }
 
-// The descriptor by which an execution reads the argument.
-const memory_desc &read_as(const argument &expected, const zemm_memory &memory) {
-    return expected.is_parameter ? memory.md : expected.md;
-}
+// The memory of dst, against which those of the other arguments are checked.
+struct dst_place {
+    const memory_desc &md;
+    const zemm_memory &memory;
+    uintptr_t begin = reinterpret_cast<uintptr_t>(memory.parts[0].handle);
+    size_t bytes = md_size(md);
+};
 
 // Whether the memory holds the elements of dst, each in dst's place.
-bool is_dst(const memory_desc &md, const zemm_memory &memory, const memory_desc &dst_md,
-            const zemm_memory &dst) {
-    const auto start = [](const memory_desc &of, const zemm_memory &in) {
-        return reinterpret_cast<uintptr_t>(in.parts[0].handle) * 8 +
-               uint64_t(of.offset0) * data_type_bits(of.data_type);
+bool is_dst(const memory_desc &md, const zemm_memory &memory, const dst_place &dst) {
+    const auto start = [](const memory_desc &of, uintptr_t begin) {
+        return begin * 8 + uint64_t(of.offset0) * data_type_bits(of.data_type);
     };
-    memory_desc a = md, b = dst_md;
+    if (start(md, reinterpret_cast<uintptr_t>(memory.parts[0].handle)) != start(dst.md, dst.begin))
+        return false;
+    memory_desc a = md, b = dst.md;
     a.offset0 = b.offset0 = 0;
-    return start(md, memory) == start(dst_md, dst) && (md_equal(a, b) || md_same_places(a, b));
+    return md_equal(a, b) || md_same_places(a, b);
 }
 
 // Whether a buffer of the memory shares memory with dst's values. Executions only read dst's other buffers.
-bool overlaps_dst(const memory_desc &md, const zemm_memory &memory, const memory_desc &dst_md,
-                  const zemm_memory &dst) {
-    for (size_t i = 0; i < memory.parts.size(); ++i)
-        if (md_overlap(md, int(i), memory.parts[i].handle, dst_md, 0, dst.parts[0].handle))
+bool overlaps_dst(const memory_desc &md, const zemm_memory &memory, const dst_place &dst) {
+    for (size_t i = 0; i < memory.parts.size(); ++i) {
+        const auto begin = reinterpret_cast<uintptr_t>(memory.parts[i].handle);
+        const bool meets = begin < dst.begin + dst.bytes && dst.begin < begin + md_size(md, int(i));
+        if (meets && md_overlap(md, int(i), memory.parts[i].handle, dst.md, 0, dst.memory.parts[0].handle))
             return true;
+    }
     return false;
 }
 
-void check_placement(const argument &expected, int arg, const zemm_memory &memory, const memory_desc &dst_md,
-                     const zemm_memory &dst) {
+void check_placement(const argument &expected, int arg, const zemm_memory &memory, const dst_place &dst) {
     if (expected.placed == placement::any || memory.parts.empty())
         return;
-    const memory_desc &md = read_as(expected, memory);
+    // Parameters may be read by the strides of their memory.
+    const memory_desc &md = expected.is_parameter ? memory.md : expected.md;
     const bool may_be_dst = expected.placed != placement::apart;
-    if (may_be_dst && is_dst(md, memory, dst_md, dst))
+    if (may_be_dst && is_dst(md, memory, dst))
         return;
     if (expected.placed == placement::dst)
         fail(zemm_invalid_arguments,
              "%s must be the memory of ZEMM_ARG_DST, or one with its elements: the post-op is in place",
              argument_name(arg).c_str());
-    if (overlaps_dst(md, memory, dst_md, dst))
+    if (overlaps_dst(md, memory, dst))
         fail(zemm_invalid_arguments, "%s and ZEMM_ARG_DST share memory: %s", argument_name(arg).c_str(),
              may_be_dst ? "either it has dst's data type, dims and strides and begins where dst does, or it "
                           "lies apart from dst"
@@ -257,11 +262,12 @@ memory_map bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
         fail(zemm_invalid_arguments, "%s has no data: its memory was created with ZEMM_MEMORY_NONE",
              argument_name(arg).c_str());
     }
-    const auto dst = arguments.find(ZEMM_ARG_DST);
-    if (empty || dst == arguments.end())
+    const auto expected_dst = arguments.find(ZEMM_ARG_DST);
+    if (empty || expected_dst == arguments.end())
         return bound;
+    const dst_place dst{expected_dst->second.md, *bound.at(ZEMM_ARG_DST)};
     for (const auto &[arg, expected] : arguments)
-        check_placement(expected, arg, *bound.at(arg), dst->second.md, *bound.at(ZEMM_ARG_DST));
+        check_placement(expected, arg, *bound.at(arg), dst);
     return bound;
 }
 

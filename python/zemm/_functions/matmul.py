@@ -60,6 +60,7 @@ def matmul(
     dst_zero_points: ArrayLike | None = None,
     reductions: ArrayLike | None = None,
     reduced_range: bool = False,
+    saturation: bool = False,
     post_ops: Iterable[PostOp] = (),
     fpmath: FpmathMode | None = None,
     engine: Engine | None = None,
@@ -116,6 +117,9 @@ def matmul(
     reduced_range: the values of src have 7 bits, -64..63 (int8) or 0..127 (uint8), as those of
     zemm.quantize_activations(.., reduced_range=True). CPUs that have AVX2 without VNNI multiply them
     faster. With other values the result is wrong.
+
+    saturation: values that are too large for a float8 dst become its largest value. By default they are
+    infinite (float8_e5m2) or NaN (float8_e4m3fn).
 
     post_ops: applied in order. Each is a name or a tuple that begins with a name; the prefixes
     eltwise_ and binary_ may be left out. x is the result so far, and `array` broadcasts to dst.
@@ -220,6 +224,8 @@ def matmul(
     set_fpmath(call.attr, a_dtype, b_dtype, fpmath)
     if check.flag(reduced_range, "reduced_range"):
         call.attr.set_reduced_range(ARG["SRC"])
+    if check.flag(saturation, "saturation"):
+        call.attr.set_saturation()
     call.set_post_ops(post_ops, None if out is None else dst_dtype)
     return call.run(dst_dtype, out)
 
