@@ -268,8 +268,7 @@ bool inner_product() {
         c.eng, prop_kind::forward_inference, {{M, channels, 1, places}, dt::f32, tag::any},
         {{N, channels, 1, places}, dt::f32, tag::any}, {{N}, dt::f32, tag::any}, {{M, N}, dt::f32, tag::any},
         attr);
-    if (pd.get_kind() != primitive::kind::inner_product ||
-        pd.get_prop_kind() != prop_kind::forward_inference)
+    if (pd.get_kind() != primitive::kind::inner_product || pd.get_prop_kind() != prop_kind::forward_inference)
         return false;
     constexpr memory::dim k = channels * places;
     const auto src = c.random<float>(M * k, -3, 3), weights = c.random<float>(N * k, -3, 3);

@@ -153,8 +153,8 @@ typedef enum {
     zemm_backward_bias = 193
 } zemm_prop_kind_t;
 
-/* oneDNN's primitives. Those of zemm are matmul, reorder and inner_product; sum, eltwise, binary and prelu are
- * post-ops. */
+/* oneDNN's primitives. Those of zemm are matmul, reorder and inner_product; sum, eltwise, binary and prelu
+ * are post-ops. */
 typedef enum {
     zemm_undefined_primitive = 0,
     zemm_reorder = 1,
