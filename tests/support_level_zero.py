@@ -112,7 +112,7 @@ class Driver:
     def _function(self, name: str):  # type: ignore[no-untyped-def]
         getter, slot = self._slots[name]
         table = (ctypes.c_void_p * 128)()
-        assert getattr(self._library, getter)(0x10011, table) == 0
+        assert getattr(self._library, getter)(0x10012, table) == 0
         return ctypes.CFUNCTYPE(ctypes.c_uint32)(table[slot])
 
     def result_of(self, name: str, *arguments: object) -> int:

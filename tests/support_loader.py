@@ -30,7 +30,7 @@ unsigned zeLoaderInit(void) {
     driver = dlopen("DRIVER", RTLD_NOW);
     for (int i = 0; driver && i < COUNT; i++) {
         unsigned (*get)(unsigned, void *) = dlsym(driver, getters[i]);
-        if (!get || get(0x10011, slots[i]) != 0)
+        if (!get || get(0x10012, slots[i]) != 0)
             return 0x78000001;
     }
     return driver ? 0 : 0x78000001;
@@ -43,7 +43,7 @@ struct component {
 };
 
 unsigned zelLoaderGetVersionsInternal(size_t *count, struct component *versions) {
-    const struct component loader = {"loader", 0x10011, {1, 27, 0}};
+    const struct component loader = {"loader", 0x10012, {1, 27, 0}};
     if (versions && *count)
         versions[0] = loader;
     *count = 1;

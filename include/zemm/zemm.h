@@ -546,6 +546,24 @@ zemm_status_t ZEMM_API zemm_reorder_primitive_desc_create(zemm_primitive_desc_t 
                                                           const_zemm_memory_desc_t dst_desc,
                                                           zemm_engine_t dst_engine,
                                                           const_zemm_primitive_attr_t attr);
+/* Experimental, by the name of oneDNN's draft (RFC "Dynamic Quant Primitive", July 2026): quantises src, an
+ * f32, f16 or bf16 tensor [.., M, K] with stride 1 along K, and writes dst, of src's dims, and the scales.
+ *   dynamic_quantize_symmetric: dst is s8, scale = amax / 127
+ *   dynamic_quantize_asymmetric: dst is u8, scale = (max - min) / 255, and zero points are written
+ * The arithmetic is that of a reorder with dynamic_fp scales of dst; the attributes may set a scratchpad mode
+ * and a reduced range of dst. What shares a scale follows from the dims of scale_desc (f32, f16 or bf16,
+ * dense): src's, but the last one 1 (rows) or a number that divides K (groups of a row); all 1 (the whole
+ * tensor, which is dense). zero_point_desc: s32, of scale's dims; NULL if symmetric. reductions_desc: s32,
+ * the sums of dst's values over each row, or over groups whose number is its last dim (an extension of zemm:
+ * with them, zero points of a matmul's weights cost nothing); NULL: none are written. Arguments:
+ * ZEMM_ARG_SRC, ZEMM_ARG_DST, ZEMM_ARG_DYNAMIC_SCALE, ZEMM_ARG_DYNAMIC_ZERO_POINT,
+ * ZEMM_ARG_DYNAMIC_REDUCTIONS; zemm_query_dst_md answers for the last three with index 1 to 3.
+ * invalid_arguments: the tensors do not belong together. unimplemented: other groups, types or layouts. */
+zemm_status_t ZEMM_API zemm_dynamic_quantize_primitive_desc_create(
+    zemm_primitive_desc_t *pd, zemm_engine_t engine, zemm_alg_kind_t alg_kind,
+    const_zemm_memory_desc_t src_desc, const_zemm_memory_desc_t dst_desc, const_zemm_memory_desc_t scale_desc,
+    const_zemm_memory_desc_t zero_point_desc, const_zemm_memory_desc_t reductions_desc,
+    const_zemm_primitive_attr_t attr);
 
 /* Moves pd on to its next implementation. last_impl_reached: there is none, and pd is unchanged. */
 zemm_status_t ZEMM_API zemm_primitive_desc_next_impl(zemm_primitive_desc_t pd);

@@ -153,8 +153,8 @@ typedef enum {
     zemm_backward_bias = 193
 } zemm_prop_kind_t;
 
-/* oneDNN's primitives. Those of zemm are matmul, reorder and inner_product; sum, eltwise, binary and prelu
- * are post-ops. */
+/* oneDNN's primitives. Those of zemm are matmul, reorder, inner_product and dynamic_quantize; sum, eltwise,
+ * binary and prelu are post-ops. */
 typedef enum {
     zemm_undefined_primitive = 0,
     zemm_reorder = 1,
@@ -178,6 +178,7 @@ typedef enum {
     zemm_softmax = 19,
     zemm_layer_normalization = 20,
     zemm_group_normalization = 21,
+    zemm_dynamic_quantize = 0x7f00, /* an experimental extension of zemm: oneDNN's draft has no value yet */
     zemm_primitive_kind_max = 0x7fff
 } zemm_primitive_kind_t;
 
@@ -235,7 +236,10 @@ typedef enum {
     zemm_reduction_norm_lp_power_p_max = 0x2fff9,
     zemm_reduction_norm_lp_power_p_sum = 0x2fffa,
     zemm_softmax_accurate = 0x30000,
-    zemm_softmax_log = 0x30001
+    zemm_softmax_log = 0x30001,
+    /* experimental extensions of zemm: oneDNN's draft has no values yet */
+    zemm_dynamic_quantize_symmetric = 0x6fff0,
+    zemm_dynamic_quantize_asymmetric = 0x6fff1
 } zemm_alg_kind_t;
 
 /* What the query functions can be asked. The comment beside a name is the type of *result; for
@@ -331,6 +335,9 @@ static const union {
 #define ZEMM_ARG_DST 17
 #define ZEMM_ARG_DST_0 ZEMM_ARG_DST
 #define ZEMM_ARG_TO ZEMM_ARG_DST
+#define ZEMM_ARG_DYNAMIC_SCALE 18      /* oneDNN's DST_1, as in its draft of dynamic_quantize */
+#define ZEMM_ARG_DYNAMIC_ZERO_POINT 19 /* DST_2 */
+#define ZEMM_ARG_DYNAMIC_REDUCTIONS 20 /* an extension of zemm */
 #define ZEMM_ARG_WEIGHTS 33
 #define ZEMM_ARG_WEIGHTS_0 ZEMM_ARG_WEIGHTS
 #define ZEMM_ARG_WEIGHTS_1 34

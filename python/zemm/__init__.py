@@ -37,7 +37,13 @@ from zemm.linear import Linear
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import PackedWeights, pack
-from zemm.primitive import MatmulPrimitiveDesc, Module, Primitive, ReorderPrimitiveDesc
+from zemm.primitive import (
+    DynamicQuantizePrimitiveDesc,
+    MatmulPrimitiveDesc,
+    Module,
+    Primitive,
+    ReorderPrimitiveDesc,
+)
 from zemm.quantization import (
     QuantizedActivations,
     QuantizedActivationsU8,
@@ -55,6 +61,9 @@ ARG_BIAS = ARG["BIAS"]
 ARG_FROM = ARG["FROM"]
 ARG_TO = ARG["TO"]
 ARG_SCRATCHPAD = ARG["SCRATCHPAD"]
+ARG_DYNAMIC_SCALE = ARG["DYNAMIC_SCALE"]
+ARG_DYNAMIC_ZERO_POINT = ARG["DYNAMIC_ZERO_POINT"]
+ARG_DYNAMIC_REDUCTIONS = ARG["DYNAMIC_REDUCTIONS"]
 ARG_ATTR_SCALES = ARG["ATTR_SCALES"]
 ARG_ATTR_ZERO_POINTS = ARG["ATTR_ZERO_POINTS"]
 ARG_ATTR_OFFSETS = ARG["ATTR_OFFSETS"]
@@ -113,6 +122,9 @@ __all__ = [
     "ARG_ATTR_ZERO_POINTS",
     "ARG_BIAS",
     "ARG_DST",
+    "ARG_DYNAMIC_REDUCTIONS",
+    "ARG_DYNAMIC_SCALE",
+    "ARG_DYNAMIC_ZERO_POINT",
     "ARG_FROM",
     "ARG_SCRATCHPAD",
     "ARG_SRC",
@@ -121,6 +133,7 @@ __all__ = [
     "RUNTIME_DIM",
     "Attr",
     "DeviceError",
+    "DynamicQuantizePrimitiveDesc",
     "Engine",
     "InvalidArgumentsError",
     "Linear",

@@ -29,7 +29,7 @@ class Module(NamedTuple):
 
 
 class PrimitiveDesc(ProcessBound):
-    """The common part of matmul and reorder descriptors."""
+    """The common part of primitive descriptors."""
 
     engine: Engine
 
@@ -167,14 +167,53 @@ class ReorderPrimitiveDesc(PrimitiveDesc):
         self._keep_problem((src, dst), attr)
 
 
+class DynamicQuantizePrimitiveDesc(PrimitiveDesc):
+    """Experimental, by the name of oneDNN's draft: dst is src [.., M, K], quantised, with scales, zero
+    points and sums of dst's values that the primitive computes.
+
+    symmetric: dst is s8 and there are no zero points; else u8, with zero points (s32, of scale's dims). scale
+    has src's dims, but the last one is 1 or the number of groups along K; or all dims are 1. reductions
+    (s32): likewise; None: none. attr: a scratchpad mode and a reduced range of dst. Arguments: ARG_SRC,
+    ARG_DST, ARG_DYNAMIC_SCALE, ARG_DYNAMIC_ZERO_POINT, ARG_DYNAMIC_REDUCTIONS.
+
+    ValueError: the tensors do not belong together. NotImplementedError: other groups, types or layouts.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        src: MemoryDesc,
+        dst: MemoryDesc,
+        scale: MemoryDesc,
+        zero_point: MemoryDesc | None = None,
+        reductions: MemoryDesc | None = None,
+        attr: Attr | None = None,
+    ) -> None:
+        name = "dynamic_quantize_symmetric" if zero_point is None else "dynamic_quantize_asymmetric"
+        self._make(
+            engine,
+            (engine,),
+            "dynamic_quantize_primitive_desc_create",
+            check.handle(engine, Engine, "engine"),
+            library.value_of("alg_kind", name),
+            check.handle(src, MemoryDesc, "src"),
+            check.handle(dst, MemoryDesc, "dst"),
+            check.handle(scale, MemoryDesc, "scale"),
+            _optional(zero_point, MemoryDesc, "zero_point"),
+            _optional(reductions, MemoryDesc, "reductions"),
+            _optional(attr, Attr, "attr"),
+        )
+        self._keep_problem((src, dst, scale, zero_point, reductions), attr)
+
+
 def _optional(value: Any, kind: type[Any], name: str) -> Any:
     """The C object of a value that may be None."""
     return library.NULL if value is None else check.handle(value, kind, name)
 
 
 class Primitive(ProcessBound):
-    """A matmul or reorder, ready to run. Several threads may execute it at the same time, each on
-    its stream."""
+    """A matmul, reorder or dynamic quantisation, ready to run. Several threads may execute it at the same
+    time, each on its stream."""
 
     def __init__(self, pd: PrimitiveDesc) -> None:
         handle = check.handle(pd, PrimitiveDesc, "pd")
@@ -249,4 +288,7 @@ def _right_key(wrong: Any) -> str:
 
 
 # The low byte is the tensor, whose scales, zero points and sums may be outputs, too.
-_OUTPUTS = (library.ARG["DST"], library.ARG["SCRATCHPAD"])
+_OUTPUTS = tuple(
+    library.ARG[name]
+    for name in ("DST", "DYNAMIC_SCALE", "DYNAMIC_ZERO_POINT", "DYNAMIC_REDUCTIONS", "SCRATCHPAD")
+)

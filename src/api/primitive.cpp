@@ -9,6 +9,7 @@
 #include "primitive/cache_blob.hpp"
 #include "primitive/fallback.hpp"
 #include "primitive/primitive_desc.hpp"
+#include "reorder/dynamic_quantize.hpp"
 #include "reorder/runtime_desc.hpp"
 #include "zemm/zemm.h"
 #include "zemm/zemm_ze.h"
@@ -97,6 +98,24 @@ zemm_status_t zemm_reorder_primitive_desc_create(zemm_primitive_desc_t *pd, cons
         require(dst_desc, "dst_desc");
         require(dst_engine, "dst_engine");
         auto made = reorder::make_primitive_desc(*src_desc, src_engine, *dst_desc, dst_engine, attr);
+        skip_failed(*made);
+        *pd = made.release();
+    });
+}
+
+zemm_status_t zemm_dynamic_quantize_primitive_desc_create(
+    zemm_primitive_desc_t *pd, zemm_engine_t engine, zemm_alg_kind_t alg_kind,
+    const_zemm_memory_desc_t src_desc, const_zemm_memory_desc_t dst_desc, const_zemm_memory_desc_t scale_desc,
+    const_zemm_memory_desc_t zero_point_desc, const_zemm_memory_desc_t reductions_desc,
+    const_zemm_primitive_attr_t attr) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(engine, "engine");
+        require(src_desc, "src_desc");
+        require(dst_desc, "dst_desc");
+        require(scale_desc, "scale_desc");
+        auto made = reorder::make_dynamic_quantize_desc(
+            engine, {alg_kind, *src_desc, *dst_desc, *scale_desc, zero_point_desc, reductions_desc, attr});
         skip_failed(*made);
         *pd = made.release();
     });

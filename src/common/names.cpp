@@ -73,7 +73,8 @@ constexpr row primitive_kinds[] = {{zemm_undefined_primitive, "undef"},
                                    NAME(, prelu),
                                    NAME(, softmax),
                                    NAME(, layer_normalization),
-                                   NAME(, group_normalization)};
+                                   NAME(, group_normalization),
+                                   NAME(, dynamic_quantize)};
 constexpr row alg_kinds[] = {{zemm_alg_kind_undef, "undef"},
 #define ZEMM_ELTWISE(name, number, formula) NAME(, eltwise_##name),
 #define ZEMM_ELTWISE_SAME(name, number) NAME(, eltwise_##name),
@@ -90,7 +91,9 @@ constexpr row alg_kinds[] = {{zemm_alg_kind_undef, "undef"},
                              NAME(, reduction_norm_lp_power_p_max),
                              NAME(, reduction_norm_lp_power_p_sum),
                              NAME(, softmax_accurate),
-                             NAME(, softmax_log)};
+                             NAME(, softmax_log),
+                             NAME(, dynamic_quantize_symmetric),
+                             NAME(, dynamic_quantize_asymmetric)};
 constexpr row runtimes[] = {
     {ZEMM_RUNTIME_NONE, "none"}, {ZEMM_RUNTIME_SEQ, "sequential"},        {ZEMM_RUNTIME_OMP, "OpenMP"},
     {ZEMM_RUNTIME_TBB, "TBB"},   {ZEMM_RUNTIME_THREADPOOL, "threadpool"}, {ZEMM_RUNTIME_OCL, "OpenCL"},

@@ -137,6 +137,12 @@ std::string argument_name(int arg) {
         return name + "ZEMM_ARG_WEIGHTS";
     case ZEMM_ARG_DST:
         return name + "ZEMM_ARG_DST";
+    case ZEMM_ARG_DYNAMIC_SCALE:
+        return name + "ZEMM_ARG_DYNAMIC_SCALE";
+    case ZEMM_ARG_DYNAMIC_ZERO_POINT:
+        return name + "ZEMM_ARG_DYNAMIC_ZERO_POINT";
+    case ZEMM_ARG_DYNAMIC_REDUCTIONS:
+        return name + "ZEMM_ARG_DYNAMIC_REDUCTIONS";
     case ZEMM_ARG_BIAS:
         return name + "ZEMM_ARG_BIAS";
     case ZEMM_ARG_SCRATCHPAD:

@@ -127,9 +127,8 @@ caches &the_caches() {
 
 // The key of a primitive. Different problems, implementations and devices have different keys.
 std::string key_of(const zemm_primitive_desc &pd) {
-    return text("%d,%p,%s%s,", int(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name(),
-                pd.key_text().c_str()) +
-           key_bytes(pd.key_tensors(), pd.attr());
+    return text("%d,%p,%s", int(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name()) + pd.key_text() +
+           ',' + key_bytes(pd.key_tensors(), pd.attr());
 }
 
 } // namespace

@@ -36,13 +36,12 @@ public:
     void query(zemm_query_t what, int index, void *result) const override;
     std::string log_text() const override;
 
+    sequence launches() const; // none for an empty problem
+
     std::shared_ptr<const struct problem> problem;
     const std::shared_ptr<zemm_engine> src_engine, dst_engine;
     std::shared_ptr<const std::vector<std::pair<const implementation *, launch_plan>>> kernels;
     size_t chosen = 0;
-
-private:
-    sequence launches() const; // none for an empty problem
 };
 
 } // namespace zemm::reorder

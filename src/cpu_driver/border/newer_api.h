@@ -9,7 +9,7 @@
 
 namespace ze_cpu {
 
-inline constexpr uint32_t newest_minor = 17; // tables.def has the tables of Level Zero 1.17
+inline constexpr uint32_t newest_minor = 18; // tables.def has the tables of Level Zero 1.18
 
 struct InitDriverTypeDesc { // ze_init_driver_type_desc_t, 1.10
     ze_structure_type_t stype;
@@ -124,6 +124,8 @@ ze_result_t zerGetLastErrorDescription(const char **ppString);
 uint32_t zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice);
 ze_device_handle_t zerTranslateIdentifierToDeviceHandle(uint32_t identifier);
 ze_context_handle_t zerGetDefaultContext();
+ze_result_t zeModuleGetDeviceHandle(ze_module_handle_t hModule, ze_device_handle_t *phDevice);
+ze_result_t zeKernelGetModuleHandle(ze_kernel_handle_t hKernel, ze_module_handle_t *phModule);
 ze_result_t zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t *phRootDevice);
 ze_result_t zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t *pCount,
                                                 VectorWidths *pVectorWidthProperties);

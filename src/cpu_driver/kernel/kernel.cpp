@@ -71,6 +71,7 @@ ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *d
         return status == cl::out_of_host_memory ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
                                                 : ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
     auto handle = std::make_unique<_ze_kernel_handle_t>();
+    handle->module = hModule;
     handle->object = std::make_shared<KernelObject>(hModule->built, *info, std::move(kernel));
     handle->args.bytes.resize(handle->object->total_size());
     handle->args.is_set.resize(info->args.size());

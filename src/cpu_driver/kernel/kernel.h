@@ -67,6 +67,7 @@ private:
 } // namespace ze_cpu
 
 struct _ze_kernel_handle_t {
+    ze_module_handle_t module = nullptr; // by the specification it outlives the kernel
     std::shared_ptr<ze_cpu::KernelObject> object;
     ze_cpu::ArgValues args;
     std::array<uint32_t, 3> group_size{1, 1, 1};

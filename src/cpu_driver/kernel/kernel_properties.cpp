@@ -92,6 +92,13 @@ ze_result_t zeKernelGetName(ze_kernel_handle_t hKernel, size_t *pSize, char *pNa
     return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t zeKernelGetModuleHandle(ze_kernel_handle_t hKernel, ze_module_handle_t *phModule) {
+    need_handles(hKernel);
+    need_pointers(phModule);
+    *phModule = hKernel->module;
+    return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t *pCount,
                                                KernelAllocation *pAllocationProperties) {
     need_handles(hKernel);

@@ -7,6 +7,7 @@
 #include "border/border.h"
 #include "border/entry_points.h"
 #include "build_flags.h"
+#include "device/handles.h"
 #include "opencl/runtime.h"
 
 namespace ze_cpu {
@@ -146,6 +147,13 @@ ze_result_t zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properti
     need_handles(hModule);
     need_pointers(pModuleProperties);
     pModuleProperties->flags = hModule->has_imports ? ZE_MODULE_PROPERTY_FLAG_IMPORTS : 0;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeModuleGetDeviceHandle(ze_module_handle_t hModule, ze_device_handle_t *phDevice) {
+    need_handles(hModule);
+    need_pointers(phDevice);
+    *phDevice = the_device();
     return ZE_RESULT_SUCCESS;
 }
 

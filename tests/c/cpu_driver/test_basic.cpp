@@ -98,7 +98,7 @@ static void vector_widths() {
 static void driver_properties() {
     ze_api_version_t version{};
     OK(ze.zeDriverGetApiVersion(driver, &version));
-    CHECK(version == ze_api_version_t(ZE_MAKE_VERSION(1, 17)));
+    CHECK(version == ze_api_version_t(ZE_MAKE_VERSION(1, 18)));
     ze_driver_properties_t p{};
     p.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
     OK(ze.zeDriverGetProperties(driver, &p));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of Level Zero 1.9 to 1.17: what lists and queues were created with, appends with
+// Functions of Level Zero 1.9 to 1.18: what lists, queues and kernels were created with, appends with
 // parameters, host functions, the driver's own context.
 #include "newer_functions.h"
 
@@ -162,6 +162,30 @@ static void default_context() {
     CHECK(reinterpret_cast<ze_context_handle_t (*)()>(slot(3))() == own);
 }
 
+/// Of 1.18, which no loader at hand has: a kernel's module, and its device.
+static void owners() {
+    if (!direct)
+        return;
+    auto device_of = reinterpret_cast<ze_result_t (*)(ze_module_handle_t, ze_device_handle_t *)>(
+        newer_function("zeModuleGetDeviceHandle", "zeGetModuleProcAddrTable", 9));
+    auto module_of = reinterpret_cast<ze_result_t (*)(ze_kernel_handle_t, ze_module_handle_t *)>(
+        newer_function("zeKernelGetModuleHandle", "zeGetKernelProcAddrTable", 12));
+    const auto module = load_module("kernels.spv");
+    uint32_t count = 1;
+    const char *name = nullptr;
+    OK(ze.zeModuleGetKernelNames(module, &count, &name));
+    const auto kernel = make_kernel(module, name);
+    ze_module_handle_t its_module = nullptr;
+    ze_device_handle_t its_device = nullptr;
+    OK(module_of(kernel, &its_module));
+    OK(device_of(its_module, &its_device));
+    CHECK(its_module == module && its_device == device);
+    CHECK_RESULT(module_of(kernel, nullptr), ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+    CHECK_RESULT(module_of(nullptr, &its_module), ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+    CHECK_RESULT(device_of(its_module, nullptr), ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+    CHECK_RESULT(device_of(nullptr, &its_device), ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+}
+
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     newer.take();
@@ -170,6 +194,7 @@ int main(int argc, char **argv) {
     with_parameters();
     host_function();
     default_context();
+    owners();
     OK(ze.zeContextDestroy(context));
     std::puts("ok");
 }

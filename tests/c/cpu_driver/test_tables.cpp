@@ -42,7 +42,7 @@ size_t filled(Getter getter, uint32_t minor) {
 void check_core(const char *name, size_t slots_in_header) {
     Getter getter = find(name);
     const uint32_t header = uint32_t(ZE_API_VERSION_CURRENT);
-    if (ZE_MINOR_VERSION(header) <= 17 && filled(getter, ZE_MINOR_VERSION(header)) != slots_in_header) {
+    if (ZE_MINOR_VERSION(header) <= 18 && filled(getter, ZE_MINOR_VERSION(header)) != slots_in_header) {
         std::printf("%s fills %zu slots, the headers have %zu\n", name,
                     filled(getter, ZE_MINOR_VERSION(header)), slots_in_header);
         std::exit(1);

@@ -30,7 +30,7 @@ namespace {
 }
 
 using Getter = ze_result_t (*)(ze_api_version_t, void *);
-constexpr auto newest = ze_api_version_t(ZE_MAKE_VERSION(1, 17));
+constexpr auto newest = ze_api_version_t(ZE_MAKE_VERSION(1, 18));
 
 void *slot(const char *getter_name, unsigned index) {
     auto getter = reinterpret_cast<Getter>(dlsym(driver_library, getter_name));

@@ -15,7 +15,13 @@
 #define SAME_VALUE(ours, theirs) static_assert(uint32_t(ze_cpu::ours) == uint32_t(theirs))
 #define SAME_FUNCTION(name) static_assert(std::is_same_v<decltype(ze_cpu::name), decltype(::name)>)
 
-static_assert(ZE_MINOR_VERSION(ZE_API_VERSION_CURRENT) >= ze_cpu::newest_minor);
+// The driver has the tables of one version more than these headers may have: Debian's are late.
+static_assert(ZE_MINOR_VERSION(ZE_API_VERSION_CURRENT) + 1 >= ze_cpu::newest_minor);
+
+#if ZE_MINOR_VERSION(ZE_API_VERSION_CURRENT_M) >= 18
+SAME_FUNCTION(zeModuleGetDeviceHandle);
+SAME_FUNCTION(zeKernelGetModuleHandle);
+#endif
 
 SAME_SIZE(InitDriverTypeDesc, ze_init_driver_type_desc_t);
 SAME_PLACE(InitDriverTypeDesc, flags, ze_init_driver_type_desc_t, flags);
