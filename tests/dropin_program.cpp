@@ -256,6 +256,43 @@ bool cache_blob() {
     return is_right(dst, M, N, [&](size_t, size_t) { return K; });
 }
 
+// With a spatial src, bias, a post-op, and weights in the layout that the library wants.
+bool inner_product() {
+    context c;
+    constexpr memory::dim channels = 64, places = 2;
+    post_ops ops;
+    ops.append_eltwise(algorithm::eltwise_relu, 0, 0);
+    primitive_attr attr;
+    attr.set_post_ops(ops);
+    const inner_product_forward::primitive_desc pd(
+        c.eng, prop_kind::forward_inference, {{M, channels, 1, places}, dt::f32, tag::any},
+        {{N, channels, 1, places}, dt::f32, tag::any}, {{N}, dt::f32, tag::any}, {{M, N}, dt::f32, tag::any},
+        attr);
+    if (pd.get_kind() != primitive::kind::inner_product || pd.get_prop_kind() != prop_kind::forward_inference)
+        return false;
+    constexpr memory::dim k = channels * places;
+    const auto src = c.random<float>(M * k, -3, 3), weights = c.random<float>(N * k, -3, 3);
+    const auto bias = c.random<float>(N, -3, 3);
+    const auto moved = [&](const memory &from, const memory::desc &to) {
+        memory result(to, c.eng);
+        c.run(reorder(from, result), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, result}});
+        return result;
+    };
+    const memory dst(pd.dst_desc(), c.eng);
+    c.run(inner_product_forward(pd),
+          {{DNNL_ARG_SRC, moved(c.filled({M, channels, 1, places}, dt::f32, tag::abcd, src), pd.src_desc())},
+           {DNNL_ARG_WEIGHTS,
+            moved(c.filled({N, channels, 1, places}, dt::f32, tag::abcd, weights), pd.weights_desc())},
+           {DNNL_ARG_BIAS, c.filled({N}, dt::f32, tag::a, bias)},
+           {DNNL_ARG_DST, dst}});
+    return is_right(moved(dst, {{M, N}, dt::f32, tag::ab}), M, N, [&](size_t m, size_t n) {
+        double sum = bias[n];
+        for (size_t i = 0; i < size_t(k); ++i)
+            sum += src[m * size_t(k) + i] * weights[n * size_t(k) + i];
+        return std::max(sum, 0.0);
+    });
+}
+
 bool convolution() {
     context c;
     const memory::dims image = {1, 16, 8, 8}, filter = {16, 16, 3, 3};
@@ -278,6 +315,7 @@ const std::map<std::string, std::function<bool()>> cases = {
     {"weights_only", weights_only},
     {"runtime_m", runtime_m},
     {"reorders", reorders},
+    {"inner_product", inner_product},
     {"cache_blob", cache_blob},
     {"convolution", convolution},
     {"about", about},

@@ -23,7 +23,16 @@ LIBRARY = Path(zemm.__file__).parent / "dnnl" / "libdnnl.so.3"
 INCLUDE = Path(sys.prefix) / "include"
 ONEDNN = Path(sys.prefix) / "lib" / "libdnnl.so.3"
 PROGRAM = Path(__file__).with_name("dropin_program.cpp")
-CASES = ["about", "groups", "reductions", "zero_points", "weights_only", "runtime_m", "reorders"]
+CASES = [
+    "about",
+    "groups",
+    "reductions",
+    "zero_points",
+    "weights_only",
+    "runtime_m",
+    "reorders",
+    "inner_product",
+]
 UNIMPLEMENTED = 77
 
 

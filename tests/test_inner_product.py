@@ -163,13 +163,17 @@ def test_layouts(
 @pytest.mark.parametrize("types", TYPES, ids=":".join)
 def test_types(stream: zemm.Stream, types: tuple[str, str, str]) -> None:
     src, weights = integers((N, 70), types[0]), integers((OC, 70), types[1])
-    mds = [zemm.MemoryDesc(values.shape, dt, "any") for values, dt in zip((src, weights), types, strict=False)]
+    mds = [
+        zemm.MemoryDesc(values.shape, dt, "any") for values, dt in zip((src, weights), types, strict=False)
+    ]
     pd = InnerProductDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), types[2]))
     got = execute(stream, pd, inputs(stream, pd, src, weights))
     assert np.array_equal(got, product(src, weights))
 
 
-def matmul_desc(engine: zemm.Engine, k: int, weights_tag: str, attr: zemm.Attr | None = None) -> PrimitiveDesc:
+def matmul_desc(
+    engine: zemm.Engine, k: int, weights_tag: str, attr: zemm.Attr | None = None
+) -> PrimitiveDesc:
     mds = [zemm.MemoryDesc(dims, "f32", tag) for dims, tag in (((N, k), "ab"), ((k, OC), weights_tag))]
     return zemm.MatmulPrimitiveDesc(engine, *mds, zemm.MemoryDesc((N, OC), "f32"), attr=attr)
 
@@ -326,7 +330,10 @@ def test_every_implementation(stream: zemm.Stream) -> None:
 def test_empty_batch(stream: zemm.Stream) -> None:
     """There is nothing to compute, also where src would be copied."""
     for src_tag, weights_tag in (("acdb", "abcd"), ("any", "any")):
-        mds = [zemm.MemoryDesc((0, 6, 2, 3), "f32", src_tag), zemm.MemoryDesc((OC, 6, 2, 3), "f32", weights_tag)]
+        mds = [
+            zemm.MemoryDesc((0, 6, 2, 3), "f32", src_tag),
+            zemm.MemoryDesc((OC, 6, 2, 3), "f32", weights_tag),
+        ]
         pd = InnerProductDesc(stream.engine, *mds, zemm.MemoryDesc((0, OC), "f32"))
         names = {SRC: "src_md", WEIGHTS: "weights_md"}
         memories = {arg: zemm.Memory(pd.query_md(name), stream.engine) for arg, name in names.items()}
@@ -355,7 +362,14 @@ FORWARD, BACKWARD = lib.zemm_forward_inference, lib.zemm_backward_data
 WRONG_TENSORS = {
     "batch": ((4, 6), (18, 6), (5, 18), None, INVALID, "dimension 0 of src and dimension 0 of dst differ"),
     "channels": ((5, 6), (18, 7), (5, 18), None, INVALID, "dimension 1 of src and dimension 1 of weights"),
-    "spatial": ((5, 6, 3), (18, 6, 4), (5, 18), None, INVALID, "dimension 2 of src and dimension 2 of weights"),
+    "spatial": (
+        (5, 6, 3),
+        (18, 6, 4),
+        (5, 18),
+        None,
+        INVALID,
+        "dimension 2 of src and dimension 2 of weights",
+    ),
     "outputs": ((5, 6), (17, 6), (5, 18), None, INVALID, "dimension 1 of dst and dimension 0 of weights"),
     "bias": ((5, 6), (18, 6), (5, 18), (17,), INVALID, "dimension 0 of bias and dimension 1 of dst"),
     "bias dims": ((5, 6), (18, 6), (5, 18), (1, 18), INVALID, "bias has 2 dimensions, not 1"),
@@ -403,6 +417,27 @@ def test_wrong_attributes(engine: zemm.Engine, case: str) -> None:
     mds = [zemm.MemoryDesc(dims, dt) for dims, dt in (((5, 6), "s8"), ((18, 6), "s8"), ((5, 18), "s8"))]
     with pytest.raises(UNIMPLEMENTED, match=words):
         InnerProductDesc(engine, *mds, attr=attr)
+
+
+@pytest.mark.parametrize("what", ["scales", "zero points"])
+def test_quantisation_of_floats(engine: zemm.Engine, what: str) -> None:
+    attr = zemm.Attr()
+    (attr.set_scales if what == "scales" else attr.set_zero_points)(WEIGHTS, 0)
+    mds = [zemm.MemoryDesc(dims, "f32") for dims in ((5, 6), (18, 6), (5, 18))]
+    with pytest.raises(UNIMPLEMENTED, match=f"{what} of an inner product need an s8 or u8 src"):
+        InnerProductDesc(engine, *mds, attr=attr)
+
+
+def test_a_bias_that_is_not_there(stream: zemm.Stream) -> None:
+    """Programs of oneDNN may pass a memory of the zero descriptor that the query gives; no other one."""
+    src, weights = integers((N, 6), "f32"), integers((OC, 6), "f32")
+    mds = [zemm.MemoryDesc(values.shape, "f32") for values in (src, weights)]
+    pd = InnerProductDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), "f32"))
+    args = inputs(stream, pd, src, weights)
+    nothing = zemm.Memory(pd.query_md("weights_md", 1), stream.engine)
+    assert np.array_equal(execute(stream, pd, {**args, BIAS: nothing}), product(src, weights))
+    with pytest.raises(INVALID, match="surplus"):
+        execute(stream, pd, {**args, BIAS: parameter(stream.engine, np.zeros(OC))})
 
 
 def test_wrong_prop_kind(engine: zemm.Engine) -> None:

@@ -511,12 +511,12 @@ zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *
                                                          const_zemm_primitive_attr_t attr);
 /* dst[n, oc] = sum over all ic and places of src[n, ic, ..] * weights[oc, ic, ..], for programs of oneDNN. A
  * matmul computes it, whose data types, arithmetic and post-ops it has. src and weights have 2 to 5
- * dimensions, bias has one. Weights of format any get the layout that the matmul wants, if IC is a multiple of
- * its blocks. src and weights are read in one order: one of them is copied first if they lie in different
+ * dimensions, bias has one. Weights of format any get the layout that the matmul wants, if IC is a multiple
+ * of its blocks. src and weights are read in one order: one of them is copied first if they lie in different
  * ones (a channels-last src beside row-major weights), or if their last dimensions are no dense row.
  * prop_kind: forward_training or forward_inference, which compute the same. Masks of scales and zero points:
- * 0, of weights also 1, a value for each oc. Groups, runtime dimensions, sparse tensors, dropout and
- * stochastic rounding are unimplemented.
+ * 0, of weights also 1, a value for each oc; they need an s8 or u8 src. Groups, runtime dimensions, sparse
+ * tensors, dropout and stochastic rounding are unimplemented.
  *
  * invalid_arguments: the shapes, prop_kind or data types make no inner product. unimplemented: no
  * implementation has these attributes or layouts. */

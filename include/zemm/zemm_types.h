@@ -154,7 +154,7 @@ typedef enum {
     zemm_backward_bias = 193
 } zemm_prop_kind_t;
 
-/* oneDNN's primitives. Those of zemm are matmul, inner_product, reorder and dynamic_quantize; sum, eltwise,
+/* oneDNN's primitives. Those of zemm are matmul, reorder, inner_product and dynamic_quantize; sum, eltwise,
  * binary and prelu are post-ops. */
 typedef enum {
     zemm_undefined_primitive = 0,

@@ -17,8 +17,8 @@ dim_order channels_last(int ndims);
 // The order of the strides of a blocked descriptor.
 dim_order order_of(const memory_desc &md);
 
-// The dims of md as a dense tensor. first_is_innermost: the first dimension is inside of the others instead of
-// outside.
+// The dims of md as a dense tensor. first_is_innermost: the first dimension is inside of the others instead
+// of outside.
 memory_desc dense_in(const dim_order &order, const memory_desc &md, bool first_is_innermost = false);
 
 // The matrix whose columns are md's dimensions in this order; nothing if they do not lie so that one stride

@@ -136,8 +136,8 @@ std::shared_ptr<const matmul::decision> decide(zemm_engine_t engine, const probl
                                                const memory_desc &wei, const zemm_primitive_attr *attr) {
     const bool has_bias = !md_is_zero(p.bias);
     const memory_desc bias = has_bias ? row_of(p.bias) : memory_desc();
-    const auto made = matmul::make_primitive_desc(engine, src, transposed(wei), has_bias ? &bias : nullptr,
-                                                  p.dst, attr);
+    const auto made =
+        matmul::make_primitive_desc(engine, src, transposed(wei), has_bias ? &bias : nullptr, p.dst, attr);
     return static_cast<const matmul::primitive_desc &>(*made).decided;
 }
 
@@ -161,7 +161,8 @@ std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, z
         bool usable = false;
         auto made = std::make_unique<primitive_desc>(
             engine, p, order,
-            decide(engine, p, matrix_of(p.src, order).flat, matrix, of_matmul ? &*of_matmul : nullptr), usable);
+            decide(engine, p, matrix_of(p.src, order).flat, matrix, of_matmul ? &*of_matmul : nullptr),
+            usable);
         return usable ? std::move(made) : nullptr;
     };
     const auto in_order = [&](const dim_order &order) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The primitive descriptor of an inner product: that of the matmul which computes it, with the caller's tensors
-// in the places of the matrices. Its primitive is the matmul's.
+// The primitive descriptor of an inner product: that of the matmul which computes it, with the caller's
+// tensors in the places of the matrices. Its primitive is the matmul's.
 #pragma once
 
 #include "inner_product/problem.hpp"

@@ -39,8 +39,8 @@ void check_kinds(const std::vector<named> &tensors, zemm_prop_kind_t prop_kind) 
 void check_dim(const named &a, int a_dim, const named &b, int b_dim) {
     if (a.md.dims[a_dim] != b.md.dims[b_dim])
         fail(zemm_invalid_arguments,
-             "dimension %d of %s and dimension %d of %s differ: %s has dims %s, %s has dims %s", a_dim, a.name,
-             b_dim, b.name, a.name, dims_text(a.md).c_str(), b.name, dims_text(b.md).c_str());
+             "dimension %d of %s and dimension %d of %s differ: %s has dims %s, %s has dims %s", a_dim,
+             a.name, b_dim, b.name, a.name, dims_text(a.md).c_str(), b.name, dims_text(b.md).c_str());
 }
 
 void check_shapes(const named &src, const named &wei, const named &bias, const named &dst) {
@@ -50,7 +50,8 @@ void check_shapes(const named &src, const named &wei, const named &bias, const n
         fail(zemm_invalid_arguments, "no accumulation type for src %s, weights %s, dst %s", data_type_name(s),
              data_type_name(w), data_type_name(d));
     if (md_nelems(wei.md) == 0)
-        fail(zemm_invalid_arguments, "weights have no elements: their dims are %s", dims_text(wei.md).c_str());
+        fail(zemm_invalid_arguments, "weights have no elements: their dims are %s",
+             dims_text(wei.md).c_str());
     if (src.md.ndims < 2 || src.md.ndims > 5)
         fail(zemm_invalid_arguments, "src has %d dimensions, an inner product takes 2 to 5", src.md.ndims);
     if (dst.md.ndims != 2)
@@ -69,9 +70,12 @@ void check_shapes(const named &src, const named &wei, const named &bias, const n
     check_dim(dst, 1, wei, 0);
 }
 
-// what: "scales" or "zero points". Masks and the rest are those of oneDNN's inner product; its own zero points
-// are those of the matmul.
-void check_entries(const char *what, const quant_map &entries) {
+// what: "scales" or "zero points". Masks and the rest are those of oneDNN's inner product; its own zero
+// points are those of the matmul.
+void check_entries(const char *what, const quant_map &entries, zemm_data_type_t src) {
+    if (!entries.empty() && !is_int8(src))
+        fail(zemm_unimplemented, "%s of an inner product need an s8 or u8 src, not %s", what,
+             data_type_name(src));
     for (const auto &[arg, e] : entries) {
         if (arg != ZEMM_ARG_SRC && arg != ZEMM_ARG_WEIGHTS && arg != ZEMM_ARG_DST)
             fail(zemm_unimplemented, "%s of argument %d: an inner product has those of src, weights and dst",
@@ -87,9 +91,9 @@ void check_entries(const char *what, const quant_map &entries) {
     }
 }
 
-void check_attributes(const zemm_primitive_attr &attr) {
-    check_entries("scales", attr.scales);
-    check_entries("zero points", attr.zero_points);
+void check_attributes(const zemm_primitive_attr &attr, zemm_data_type_t src) {
+    check_entries("scales", attr.scales, src);
+    check_entries("zero points", attr.zero_points, src);
     const auto refuse = [](bool has, const char *what) {
         if (has)
             fail(zemm_unimplemented, "an inner product has no %s: a matmul has", what);
@@ -134,7 +138,7 @@ problem make_problem(zemm_prop_kind_t prop_kind, const memory_desc &src, const m
     check_kinds({tensors, std::end(tensors)}, prop_kind);
     check_shapes(tensors[0], tensors[1], tensors[2], tensors[3]);
     if (attr)
-        check_attributes(*attr);
+        check_attributes(*attr, p.src.data_type);
     p.was_any = {is_any(p.src), is_any(p.wei), is_any(p.bias), is_any(p.dst)};
     md_resolve_any(p.bias);
     md_resolve_any(p.dst);

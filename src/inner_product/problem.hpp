@@ -37,7 +37,8 @@ matrix matrix_of(const memory_desc &md, const dim_order &order);
 
 // Weights of an inner product as those of the matmul, and the other way round.
 memory_desc transposed(const memory_desc &matrix);
-// The attributes with the masks of an inner product's weights as those of a matmul's, and the other way round.
+// The attributes with the masks of an inner product's weights as those of a matmul's, and the other way
+// round.
 zemm_primitive_attr with_transposed_masks(zemm_primitive_attr attr);
 
 } // namespace zemm::inner_product

@@ -237,7 +237,7 @@ memory_map bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
             continue;
         const auto expected = arguments.find(arg);
         if (expected == arguments.end()) {
-            if (names_a_tensor(arg) || arg & ZEMM_ARG_ATTR_OFFSETS)
+            if (!md_is_zero(memory->md) && (names_a_tensor(arg) || arg & ZEMM_ARG_ATTR_OFFSETS))
                 fail(zemm_invalid_arguments, "%s is surplus: the primitive has no such argument",
                      argument_name(arg).c_str());
             continue; // skip arguments that the primitive does not have, as oneDNN does
