@@ -172,7 +172,17 @@ class Forms:
         # 4-bit elements may lie along K.
         unit_k = unit if self.maybe(0.6) else min(unit, rng.choice((even, 4, 4, 16)))
         return Form(
-            dt, kernel, grouping, batch, unit, unit_n, unit_k, options, strides, has_bytes, category.has_few_rows
+            dt,
+            kernel,
+            grouping,
+            batch,
+            unit,
+            unit_n,
+            unit_k,
+            options,
+            strides,
+            has_bytes,
+            category.has_few_rows,
         )
 
     def sums_are_exact(self, dt: tuple[str, str, str], options: tuple[str, ...], unit: int) -> bool:

@@ -32,7 +32,9 @@ class SizeDrawer:
         units = (1, 2, 3, 4, 5, 8, 9, 16, 32, 64, 128)
         if form.unit == form.unit_k:
             return list(K) if form.unit == 1 else [form.unit * count for count in units]
-        shorter = {form.unit * count + rest for count in units for rest in (0, form.unit_k, form.unit - form.unit_k)}
+        shorter = {
+            form.unit * count + rest for count in units for rest in (0, form.unit_k, form.unit - form.unit_k)
+        }
         return sorted(shorter | {form.unit_k, form.unit - form.unit_k})
 
     def size(self) -> Sizes:

@@ -136,7 +136,8 @@ class Linear:
 
         activation: the type in which x is multiplied. "f32", "f16" and "bf16": x of another type is
         converted. "int8": x is quantised at each call, with a scale for each row and group of
-        activation_group elements (by default the weights' group), of which the last one may be shorter. It needs integer weights.
+        activation_group elements (by default the weights' group), of which the last one may be shorter. It
+        needs integer weights.
         "int7": the same with 7 bits, from -63 to 63, which CPUs that have AVX2 without VNNI multiply
         faster.
 

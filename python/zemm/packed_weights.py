@@ -228,8 +228,8 @@ def pack(
     first: [.., K, N / 2], or with transposed [.., N, K / 2]. Those of zemm.quantize_weights() know it.
 
     scales, zero_points: of the weights; a number, [N] or [.., G, N] for G groups of K / G elements.
-    offsets: likewise, in place of zero points; weights are then scales * values + offsets. group: the elements
-    of K in a group, where that does not divide K: the last group is shorter then.
+    offsets: likewise, in place of zero points; weights are then scales * values + offsets. group: the
+    elements of K in a group, where that does not divide K: the last group is shorter then.
 
     transposed: weights are [.., N, K], as torch and GGUF keep them, and scales, zero points and
     offsets [.., N, G].

@@ -246,8 +246,9 @@ def quantize_weights(
         values, scales, zero_points = zemm.quantize_weights(w, bits=4, group=128)
 
     w: [K, N], or [E, K, N] for E experts, each quantised for itself; floating-point. group:
-    elements of K that share a scale, whatever the groups of the activations; None: all of K. Where it does
-    not divide K, the last group is shorter, and zemm.matmul() needs it as weights_group, zemm.pack() as group.
+    elements of K that share a scale, whatever the groups of the activations; None: all of K. Where it
+    does not divide K, the last group is shorter, and zemm.matmul() needs it as weights_group,
+    zemm.pack() as group.
 
     symmetric: False makes unsigned values with zero points. Their range stands for the range from
     the smallest to the largest weight, extended to include 0. True makes signed values without zero

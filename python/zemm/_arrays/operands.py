@@ -263,15 +263,14 @@ def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[
     return array
 
 
-def describe(
-    values: NDArray[Any], name: str, owner: str, dims: Shape, group: int | None = None
-) -> Parameter:
+def describe(values: NDArray[Any], name: str, owner: str, dims: Shape, group: int | None = None) -> Parameter:
     """The parameter `values` of its owner ("weights" or "dst"), whose dims are given.
 
     The dimensions of `values` belong to the last ones of dims. Each is as large as the owner's (one
     value for each index), 1 (one value for all) or, along K of weights, a number of groups: that of
-    groups of `group` elements, of which the last one may be shorter, or one that divides K. With groups there must be a value for each column: otherwise [N, 1] would be taken
-    for N groups. A single value has mask 0. ValueError if the shape does not fit.
+    groups of `group` elements, of which the last one may be shorter, or one that divides K. With groups
+    there must be a value for each column: otherwise [N, 1] would be taken for N groups. A single value
+    has mask 0. ValueError if the shape does not fit.
     """
     k = dims[-2]
     if values.size == 0 and (k or owner != "weights"):

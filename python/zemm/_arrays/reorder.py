@@ -3,11 +3,11 @@
 
 from typing import cast
 
+from zemm._arrays.scales import groups_of
 from zemm._library import check
 from zemm._library.library import ARG
 from zemm._library.lists import FloatScaling
 from zemm.attributes import Attr
-from zemm._arrays.scales import groups_of
 from zemm.engine import Engine, Stream, stream_of
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory

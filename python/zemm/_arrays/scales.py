@@ -64,8 +64,8 @@ def check_inferred(k: int, group: int, name: str) -> None:
     groups = groups_of(k, group) if group else 0
     if inferred_group(k, groups, None) not in (None, group) and groups > 1:
         raise InvalidArgumentsError(
-            f"K = {k} of {name} has {groups} groups of {group}, as many as of {k // groups}, which divide K: the"
-            f" number would not tell them apart, so choose {k // groups} or another group"
+            f"K = {k} of {name} has {groups} groups of {group}, as many as of {k // groups}, which divide K:"
+            f" their number would not tell them apart, so choose another group, or pad K"
         )
 
 

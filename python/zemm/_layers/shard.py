@@ -24,7 +24,8 @@ def check_parts(
 ) -> None:
     """ValueError: weights [K, N] have no `size` equal parts, or a part would begin inside of a group.
 
-    of_groups: elements of K in a group of scales, zero points and offsets. activation_group: of activations that are quantised.
+    of_groups: elements of K in a group of scales, zero points and offsets. activation_group: of activations
+    that are quantised.
     """
     what, length = ("columns", dims[1]) if along == "N" else ("rows", dims[0])
     if length % size:

@@ -29,7 +29,7 @@ _F4_E2M1 = torch.from_numpy(np.arange(16, dtype=np.uint8).view(numpy_dtype("f4_e
 @dataclass(frozen=True)
 class _Layout:
     """data_type: of the values. of_k, of_n: offsets in elements. arrays: type and shape of the
-    parameters that there are. group: the size of groups of which the last one is shorter, if there are such."""
+    parameters that there are. group: of elements of K, if the last one is shorter."""
 
     data_type: DataType
     of_k: torch.Tensor
