@@ -324,7 +324,7 @@ def smaller_cases(form: Form, s: Sizes) -> Iterator[tuple[Form, Sizes]]:
     if form.batch:
         yield replace(form, batch=form.batch[1:]), s
     of_groups = {"rows": "m", "k": "k"}.get(form.grouping)
-    for name, unit in (("m", 1), ("n", form.unit_n), ("k", form.unit)):
+    for name, unit in (("m", 1), ("n", form.unit_n), ("k", form.unit_k)):
         value = getattr(s, name)
         smaller = (value // 2 // unit * unit, value - unit) if name != of_groups else ()
         yield from ((form, replace(s, **{name: less})) for less in smaller if less > 0)

@@ -40,7 +40,8 @@ class Sizes:
 @dataclass(frozen=True)
 class Form:
     """kernel: what ZEMM_KERNEL says. grouping: "", "rows" or "k". batch: the batch dimensions of src and
-    weights. unit: K is a multiple of it, and N of unit_n. options: with {k} for K. strides: for src,
+    weights. unit: what whole groups of K are a multiple of. K is a multiple of unit_k, which is less where a
+    last group may be shorter, and N of unit_n. options: with {k} for K. strides: for src,
     weights and dst the order of the last two dimensions and a padding, or nothing. has_bytes: src, weights
     and zero points have any values of their types, not the small ones of the driver. has_few_rows: sizes
     are those of a model that writes a word at a time, whose groups of rows are small, too.
@@ -52,6 +53,7 @@ class Form:
     batch: tuple[tuple[int, int], ...] = ()
     unit: int = 1
     unit_n: int = 1
+    unit_k: int = 1
     options: tuple[str, ...] = ()
     strides: tuple[tuple[str, int] | None, ...] = ()
     has_bytes: bool = False
@@ -167,8 +169,20 @@ class Forms:
         if self.maybe(0.7):
             unit_n = math.lcm(unit_n, per_byte(dt[1]))
         has_bytes = kind == "integer" and self.sums_are_exact(dt, options, unit) and self.maybe(0.5)
+        # Elements that share a byte may lie along K.
+        unit_k = unit if self.maybe(0.6) else min(unit, rng.choice((per_byte(dt[1]), 4, 4, 16)))
         return Form(
-            dt, kernel, grouping, batch, unit, unit_n, options, strides, has_bytes, category.has_few_rows
+            dt,
+            kernel,
+            grouping,
+            batch,
+            unit,
+            unit_n,
+            unit_k,
+            options,
+            strides,
+            has_bytes,
+            category.has_few_rows,
         )
 
     def sums_are_exact(self, dt: tuple[str, str, str], options: tuple[str, ...], unit: int) -> bool:

@@ -30,7 +30,12 @@ class SizeDrawer:
             alone = {1} if form.unit_n <= 2 else set()
             return sorted(alone | {-(-n // form.unit_n) * form.unit_n for n in N})
         units = (1, 2, 3, 4, 5, 8, 9, 16, 32, 64, 128)
-        return list(K) if form.unit == 1 else [form.unit * count for count in units]
+        if form.unit == form.unit_k:
+            return list(K) if form.unit == 1 else [form.unit * count for count in units]
+        shorter = {
+            form.unit * count + rest for count in units for rest in (0, form.unit_k, form.unit - form.unit_k)
+        }
+        return sorted(shorter | {form.unit_k, form.unit - form.unit_k})
 
     def size(self) -> Sizes:
         """Random sizes that are not too large. The dimension that is drawn first may be the longest. With
@@ -39,7 +44,7 @@ class SizeDrawer:
         few = self.form.has_few_rows
         most = MOST if self.rng.random() < 0.03 else 2 * USUAL if few else USUAL
         groups = self.groups() if self.form.grouping else 0
-        found = {"m": 1, "n": self.form.unit_n, "k": self.form.unit}
+        found = {"m": 1, "n": self.form.unit_n, "k": self.form.unit_k}
 
         def fits(name: str, value: int) -> bool:
             drawn = self.with_groups(Sizes(**found | {name: value}), groups)
@@ -79,7 +84,7 @@ class SizeDrawer:
 
     def thresholds(self, s: Sizes, name: str, ask: Ask, most: int = 6) -> Iterator[Sizes]:
         """Neighbouring values of a dimension between which the answer changes, both of each pair."""
-        unit = {"m": 1, "n": self.form.unit_n, "k": self.form.unit}[name]
+        unit = {"m": 1, "n": self.form.unit_n, "k": self.form.unit_k}[name]
         last: tuple[int, Hashable] | None = None
         found = 0
         for value, sizes in self.along(s, name):

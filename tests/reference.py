@@ -34,16 +34,17 @@ def quantum(a: Array) -> float:
     return common_step(narrow)
 
 
-def expand(parameter: Array, dims: tuple[int, ...]) -> Array:
-    """The parameter repeated to one value for each element of a tensor."""
-    return np.broadcast_to(spread(parameter, dims), dims)
+def expand(p: Problem, data: Data, name: str) -> Array:
+    """The parameter (`src_scale`) repeated to one value for each element of its tensor."""
+    dims, quant = p.dims(name.split("_")[0]), getattr(p, name)
+    return np.broadcast_to(spread(data.quants[name], dims, quant.groups), dims)
 
 
 def k_segments(p: Problem) -> int:
     """Length of the segments of K in which no parameter changes: the greatest common divisor of the
-    K groups.
+    K groups. The last segment may be shorter.
     """
-    groups = [p.k]
+    groups = []
     for name, axis in (("src", 1), ("wei", 0)):
         for what in ("scale", "zp"):
             quant: Quant | None = getattr(p, f"{name}_{what}")
@@ -53,7 +54,7 @@ def k_segments(p: Problem) -> int:
         groups.append(p.wei_offset.groups[0] if p.wei_offset.groups else 1)
     if p.reduction_group:
         groups.append(p.reduction_group)
-    return math.gcd(*groups)
+    return math.gcd(*(group for group in groups if group < p.k)) or p.k
 
 
 def wrap32(x: Array) -> Array:
@@ -84,9 +85,9 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
     src, wei = data.src[..., k].astype(np.int64), data.wei[..., k, :].astype(np.int64)
     zs = zw = None
     if p.src_zp:
-        zs = expand(data.quants["src_zp"], p.src_dims)[..., k]
+        zs = expand(p, data, "src_zp")[..., k]
     if p.wei_zp:
-        zw = expand(data.quants["wei_zp"], p.wei_dims)[..., k, :]
+        zw = expand(p, data, "wei_zp")[..., k, :]
     if data.reductions is None:
         return stored(p, exact_product(src if zs is None else src - zs, wei if zw is None else wei - zw))
     assert zw is not None
@@ -115,9 +116,9 @@ def float_zero_points_product(p: Problem, data: Data, k: slice) -> tuple[Array, 
     device may add up parts of the segment, and subtract from weights of the other signedness.
     """
     src, wei = data.src[..., k].astype(np.float64), data.wei[..., k, :]
-    zw = expand(data.quants["wei_zp"], p.wei_dims)[..., k, :]
+    zw = expand(p, data, "wei_zp")[..., k, :]
     if p.src_zp:
-        src = src - expand(data.quants["src_zp"], p.src_dims)[..., k]
+        src = src - expand(p, data, "src_zp")[..., k]
     return src @ (wei - zw), np.abs(src) @ (np.abs(wei) + np.abs(zw) + (256 if p.integer else 0))
 
 
@@ -127,11 +128,11 @@ def offsets_product(p: Problem, data: Data, all_src: Array, k: slice) -> tuple[A
     """
     src, wei = all_src[..., k].astype(np.float64), data.wei[..., k, :].astype(np.float64)
     if p.src_zp:
-        src = src - expand(data.quants["src_zp"], p.src_dims)[..., k]
-    scale = expand(data.quants["wei_scale"], p.wei_dims)[..., k, :] if p.wei_scale else 1.0
-    offset = expand(data.quants["wei_offset"], p.wei_dims)[..., k, :]
+        src = src - expand(p, data, "src_zp")[..., k]
+    scale = expand(p, data, "wei_scale")[..., k, :] if p.wei_scale else 1.0
+    offset = expand(p, data, "wei_offset")[..., k, :]
     size = (np.abs(wei) + (256 if p.integer else 0)) * np.abs(scale) + np.abs(offset)
-    factor = expand(data.quants["src_scale"], p.src_dims)[..., k.start : k.start + 1] if p.src_scale else 1.0
+    factor = expand(p, data, "src_scale")[..., k.start : k.start + 1] if p.src_scale else 1.0
     real, magnitude = wei * scale + offset, np.abs(src) * np.abs(factor)
     return (src @ real) * factor, magnitude @ size, magnitude @ np.abs(real)
 
@@ -175,12 +176,12 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
     exact = np.zeros(p.dst_dims, np.int64)
     unit = 1.0 if p.integer else quantum(all_src) * quantum(all_wei)
     for begin in range(0, p.k, length):
-        k = slice(begin, begin + length)
+        k = slice(begin, min(begin + length, p.k))
         factor = np.ones(p.dst_dims)
         if p.src_scale:
-            factor = factor * expand(data.quants["src_scale"], p.src_dims)[..., begin : begin + 1]
+            factor = factor * expand(p, data, "src_scale")[..., begin : begin + 1]
         if p.wei_scale:
-            factor = factor * expand(data.quants["wei_scale"], p.wei_dims)[..., begin : begin + 1, :]
+            factor = factor * expand(p, data, "wei_scale")[..., begin : begin + 1, :]
         if p.wei_offset:
             value, size, own = offsets_product(p, data, all_src, k)
             total += value
@@ -202,7 +203,7 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
             continue
         src, wei = all_src[..., k], all_wei[..., k, :].astype(np.float64)
         if p.wei_zp:
-            wei = wei - expand(data.quants["wei_zp"], p.wei_dims)[..., k, :]
+            wei = wei - expand(p, data, "wei_zp")[..., k, :]
         if p.rounds_to_bf16:
             wei = to_bf16(wei)
         total += (src @ wei) * factor
@@ -221,7 +222,7 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
     # Each product or segment is rounded a few times, and each addition once. Each rounding is
     # relative to `magnitude` at most. Nothing is rounded if every intermediate is a multiple of
     # `unit` and less than 2^24 units.
-    segments = p.k // (p.scaled_at_once or (min(length, 32) if has_float_zero_points(p) else length))
+    segments = -(-p.k // (p.scaled_at_once or (min(length, 32) if has_float_zero_points(p) else length)))
     roundings = segments + (8 if p.wei_offset else 4) + (0 if p.integer else p.k + 2)
     with np.errstate(over="ignore"):
         error = np.where(magnitude <= unit * 2**24, 0.0, roundings * EPS * magnitude)
@@ -333,11 +334,11 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
             function, roundings, terms = eltwise(op.alg, op.alpha, op.beta)
             x, error = apply(function, x, error, roundings, terms)
     if p.dst_scale:
-        scale = expand(data.quants["dst_scale"], p.dst_dims)
+        scale = expand(p, data, "dst_scale")
         power_of_two = bool((np.frexp(scale)[0] == 0.5).all())
         x, error = apply(lambda v: v / scale, x, error, 1 if power_of_two else 5)
     if p.dst_zp:
-        zero_point = expand(data.quants["dst_zp"], p.dst_dims)
+        zero_point = expand(p, data, "dst_zp")
         x, error = apply(lambda v: v + zero_point, x, error, 1)
     with np.errstate(all="ignore"):
         return convert(x - error, p.dst_dt), convert(x + error, p.dst_dt)

@@ -158,7 +158,7 @@ def quant_dims(dims: tuple[int, ...], quant: Quant) -> tuple[int, ...]:
     for i, group in enumerate(quant.groups):
         axis = len(dims) - 2 + i
         if quant.mask >> axis & 1:
-            shape[axis] //= group
+            shape[axis] = -(-shape[axis] // group)
     return tuple(shape)
 
 
@@ -232,8 +232,7 @@ def make_data(p: Problem) -> Data:
         shape = quant_dims(p.wei_dims, p.wei_offset)
         data.quants["wei_offset"] = values(rng, p.wei_offset.dt, shape, rough=p.rough)
     if p.reduction_group:
-        groups = data.src.reshape(*p.src_dims[:-1], p.k // p.reduction_group, p.reduction_group)
-        data.reductions = groups.sum(axis=-1)
+        data.reductions = np.add.reduceat(data.src, range(0, p.k, p.reduction_group), axis=-1)
     for op in p.post_ops:
         first = second = None
         if op.kind == "prelu":

@@ -67,6 +67,10 @@ MATRICES: dict[str, Problem] = {
         "f4_e2m1", "f4_e2m1", "bf16", src_scale=Quant(3, (1, 16), "f8_e4m3"),
         wei_scale=Quant(3, (16, 1), "f8_e4m3"), post_ops=(MUL[0],),
     ),
+    "shorter_groups": matrix(
+        "s8", "u8", "f32", k=140, src_scale=Quant(3, (1, 32)), wei_scale=Quant(3, (64, 1), "f16"),
+        wei_zp=zero_point(3, (32, 1), "u8"), reduction_group=32,
+    ),
     "gate": matrix("f32", "f32", "f32", post_ops=(SWISH, MUL[3], MUL[1])),
 }  # fmt: skip
 

@@ -348,8 +348,8 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_dropout_v2(zemm_primitive_attr_t 
 /* Scales and zero points of the argument arg. The parameter tensor is dense and row-major. Its
  * dimension d is that of the argument if bit d of mask is set, else 1. With group_ndims 2,
  * group_dims gives the group sizes of the last two dimensions, and these dimensions of the
- * parameter tensor are divided by them; group_ndims 0 means no groups. data_type: f32, f16, bf16,
- * e8m0 or f8_e4m3 for scales; s32, s8, u8, s4, u4 or u2 for zero points. is_on_host 1: the parameter is
+ * parameter tensor are divided by them and rounded up; group_ndims 0 means no groups. data_type: f32, f16,
+ * bf16, e8m0 or f8_e4m3 for scales; s32, s8, u8, s4, u4 or u2 for zero points. is_on_host 1: the parameter is
  * one value in a host scalar memory (mask 0, no groups). invalid_arguments: a rule of this comment
  * is broken. Whether a primitive takes the parameters is checked when its descriptor is created. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scales_mask(zemm_primitive_attr_t attr, int arg, int mask);
@@ -387,10 +387,10 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_offsets(zemm_primitive_attr_t att
  * the K loop. Source: oneDNN RFC "User's Precomputed Reductions for GeMM".
  *
  * The sums are passed at execution as ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC, an s32
- * tensor of the shape [..., M, K / group_dims[1]]. arg is ZEMM_ARG_SRC, data_type is s32, and
+ * tensor of the shape [..., M, K / group_dims[1]], rounded up. arg is ZEMM_ARG_SRC, data_type is s32, and
  * group_dims[0] is 1. The matmul's descriptor checks the rest: mask has every dimension of src,
- * weights have zero points or offsets, and group_dims[1] divides K and the K group of every scale and zero
- * point.
+ * weights have zero points or offsets, and group_dims[1] divides the K group of every scale and zero point
+ * that has several groups.
  *
  * An extension of zemm: with arg ZEMM_ARG_DST a reorder that quantises writes the sums of dst. They
  * are set after the dynamic scales of dst. invalid_arguments, as in oneDNN: without these. */
@@ -492,8 +492,9 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_prelu(const_zemm_post_ops_t post
  * It builds a kernel when a shape is the first to need it, and not for another shape of the same
  * kind. If such a primitive needs a scratchpad, the library provides it in either mode.
  *
- * Groups along K may have any size that divides K, another one for each parameter. Groups along N
- * are 1, N or a multiple of 16 that divides N.
+ * Groups along K may have any size, another one for each parameter. Where a group does not divide K, the
+ * last one is shorter, and a group of K or more is the only one (oneDNN refuses both). Groups along N are 1,
+ * N or a multiple of 16 that divides N.
  *
  * Precision with an s8 or u8 src: the sum over K is exact and is rounded to f32 once, if every zero
  * point is a value of its tensor's data type. With scales along K each group is summed so (on Intel

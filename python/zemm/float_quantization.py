@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm._arrays.operands import tensor
 from zemm._arrays.reorder import quantize_memory_to_floats
-from zemm._arrays.scales import group_count, type_among
+from zemm._arrays.scales import check_inferred, groups_of, type_among
 from zemm._library import check
 from zemm._library.lists import FLOAT_SCALINGS
 from zemm.dtypes import SUB_BYTE, numpy_dtype, pack_int4, type_of, unpack_int4
@@ -58,7 +58,9 @@ def quantize_floats(
     The scale of a group with a NaN, and for "mx" also with an infinity, is NaN. Its values are NaN, or
     6 for f4_e2m1.
 
-    ValueError: the group does not divide K, or an argument is of another type.
+    Where the group does not divide K, the last one is shorter, and zemm.matmul() needs it as src_group.
+
+    ValueError: K has as many groups as of another size that divides it, or an argument is of another type.
     """
     kind = cast(QuantizedFloatType, type_among(dtype, get_args(QuantizedFloatType), "dtype"))
     scheme = check.choice(scaling, FloatScaling, "scaling")
@@ -71,7 +73,7 @@ def quantize_floats(
             raise InvalidArgumentsError(
                 f"x is a memory on another engine object ({x.engine!r}) than engine={engine!r}"
             )
-        group_count(x.md.dims[-1] if x.md.ndims else 0, group, "x", x.md.dims, f"the group of {scheme}")
+        _group_count(x.md.dims[-1] if x.md.ndims else 0, group, x.md.dims)
         return QuantizedFloats(*quantize_memory_to_floats(x, rule, kind, stream))
     if stream is not None:
         raise InvalidArgumentsError("a stream is for a Memory: arrays are there on return")
@@ -81,7 +83,7 @@ def quantize_floats(
         raise InvalidArgumentsError(f"x has type {name}, none of {', '.join(_SOURCES)}")
     if array.ndim == 0:
         raise InvalidArgumentsError("x is a single number; it must have K as its last dimension")
-    groups = group_count(array.shape[-1], group, "x", array.shape, f"the group of {scheme}")
+    groups = _group_count(array.shape[-1], group, array.shape)
     shapes = array.shape, (*array.shape[:-1], groups)
     if array.size == 0:
         types = numpy_dtype(kind), numpy_dtype(rule.type)
@@ -91,6 +93,12 @@ def quantize_floats(
     source = tensor(pack_int4(rows) if name in SUB_BYTE else rows, name, 2, used)
     made = quantize_memory_to_floats(source.memory(used), rule, kind, None)
     return QuantizedFloats(*(_elements(m).reshape(shape) for m, shape in zip(made, shapes, strict=True)))
+
+
+def _group_count(k: int, group: int, shape: tuple[int, ...]) -> int:
+    """The number of groups of x. ValueError: the number could be that of other groups."""
+    check_inferred(k, min(group, k), f"x {shape}")
+    return groups_of(k, group)
 
 
 def _elements(memory: Memory) -> NDArray[Any]:

@@ -107,6 +107,7 @@ class Linear:
         zero_points: Any = None,
         *,
         offsets: Any = None,
+        group: int | None = None,
         weights_dtype: DType | None = None,
         bias: Any = None,
         activation: Activation = "f32",
@@ -124,7 +125,8 @@ class Linear:
         2], or with transposed [.., N, K / 2]; "u2" if they are bytes with four, a fourth as many.
 
         scales, zero_points, offsets: a number, [N] or [.., G, N] for G groups of K / G elements. offsets are
-        floating-point, in place of zero points.
+        floating-point, in place of zero points. group: the elements of K in a group, where that does not
+        divide K: the last group is shorter then.
 
         transposed: values are [.., N, K], as torch and GGUF keep them; scales, zero_points and offsets are
         [.., N, G] then.
@@ -133,7 +135,8 @@ class Linear:
 
         activation: the type in which x is multiplied. "f32", "f16" and "bf16": x of another type is
         converted. "int8": x is quantised at each call, with a scale for each row and group of
-        activation_group elements, a divisor of K (by default the weights' group). It needs integer weights.
+        activation_group elements (by default the weights' group), of which the last one may be shorter. It
+        needs integer weights.
         "int7": the same with 7 bits, from -63 to 63, which CPUs that have AVX2 without VNNI multiply
         faster.
 
@@ -160,6 +163,7 @@ class Linear:
             as_array(scales, "scales") if scales is not None else None,
             as_array(zero_points, "zero_points") if zero_points is not None else None,
             offsets=as_array(offsets, "offsets") if offsets is not None else None,
+            group=group,
             src_dtype=multiplied_type(activation),
             src_group=activation_group,
             weights_dtype=weights_dtype,
@@ -219,6 +223,8 @@ class Linear:
             "dst_dtype": self.dst_dtype,
             "fpmath": self.fpmath,
         }
+        if (group := w._uneven_group()) is not None:
+            settings["group"] = group
         return pack_state(arrays, settings, check.instance(prefix, str, "prefix"))
 
     @classmethod

@@ -2,7 +2,6 @@
 """Weights that are kept on an engine in the layout that its kernel wants, with their quantisation
 parameters."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +22,7 @@ from zemm._arrays.operands import (
     with_type,
 )
 from zemm._arrays.reorder import reorder
-from zemm._arrays.scales import group_count
+from zemm._arrays.scales import common_group, group_count
 from zemm._library import check
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.lists import TYPES
@@ -99,7 +98,7 @@ class PackedWeights:
     @property
     def k_group(self) -> int:
         """The elements of K that share a scale and a zero point or offset; K without groups."""
-        return math.gcd(self.dims[-2], *(o.parameter.k_group for o in self._operands().values()))
+        return common_group(self.dims[-2], *(o.parameter.k_group for o in self._operands().values()))
 
     def _operands(self) -> dict[str, Operand]:
         """The quantisation parameters that the weights have, by name."""
@@ -109,7 +108,13 @@ class PackedWeights:
     def _sums_group(self, src_group: int) -> int:
         """The elements of K that share a sum of src. src_group: those that share a scale of src. A
         sum must lie within one group of src and of the weights."""
-        return math.gcd(self.k_group, src_group)
+        return common_group(self.dims[-2], self.k_group, src_group)
+
+    def _uneven_group(self) -> int | None:
+        """The size of groups of which K has a shorter one at the end. None: all are of one size, which their
+        number tells."""
+        sizes = (o.parameter.k_group for o in self._operands().values())
+        return next((size for size in sizes if self.dims[-2] % size), None)
 
     @property
     def md(self) -> MemoryDesc:
@@ -206,6 +211,7 @@ def pack(
     zero_points: ArrayLike | None = None,
     *,
     offsets: ArrayLike | None = None,
+    group: int | None = None,
     src_dtype: PackedFor = "f32",
     src_group: int | None = None,
     weights_dtype: DType | None = None,
@@ -224,7 +230,8 @@ def pack(
     zemm.quantize_weights() know it.
 
     scales, zero_points: of the weights; a number, [N] or [.., G, N] for G groups of K / G elements.
-    offsets: likewise, in place of zero points; weights are then scales * values + offsets.
+    offsets: likewise, in place of zero points; weights are then scales * values + offsets. group: the
+    elements of K in a group, where that does not divide K: the last group is shorter then.
 
     transposed: weights are [.., N, K], as torch and GGUF keep them, and scales, zero points and
     offsets [.., N, G].
@@ -254,8 +261,10 @@ def pack(
     def parameter(values: NDArray[Any], name: str) -> Operand:
         if transposed and values.ndim > 1:
             values = values.swapaxes(-1, -2)
-        return Operand.of(describe(values, name, "weights", packed.dims), packed.engine)
+        return Operand.of(describe(values, name, "weights", packed.dims, group), packed.engine)
 
+    if group is not None:
+        group_count(packed.dims[-2], group, "weights", packed.dims)
     if src_group is not None:
         group_count(packed.dims[-2], src_group, "weights", packed.dims, "src_group")
     packed.scales = packed.zero_points = packed.offsets = None

@@ -13,7 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm._arrays.operands import tensor
 from zemm._arrays.reorder import quantize_memory
-from zemm._arrays.scales import finite, floating, group_count, quantized_type_of, scale_type_of, scales_of
+from zemm._arrays.scales import (
+    check_inferred,
+    finite,
+    floating,
+    group_count,
+    groups_of,
+    quantized_type_of,
+    scale_type_of,
+    scales_of,
+)
 from zemm._arrays.weight_codes import codes_of, joined, naming_elements, rule_of
 from zemm._library import check
 from zemm.dtypes import numpy_dtype, packed_array, type_of
@@ -90,8 +99,8 @@ def quantize_activations(
 
     x: [.., M, K], f16, bf16 or f32; an array may also be f64 if no engine is given.
 
-    group: elements of K that share a scale. Any number that divides K will do for zemm.matmul(),
-    whatever the groups of the weights.
+    group: elements of K that share a scale, whatever the groups of the weights. Where it does not divide K,
+    the last group is shorter, and zemm.matmul() needs it as src_group.
 
     Returns a QuantizedActivations or, with dtype "u8", a QuantizedActivationsU8. Both are tuples of
     these tensors, with x ~ (values - zero points) * scales:
@@ -106,8 +115,8 @@ def quantize_activations(
     these faster on CPUs that have AVX2 without VNNI. The error of quantisation is twice as large.
 
     If x is an array, arrays are returned. They are computed by numpy or, if an engine is given, on
-    that, with the same bits. ValueError: group does not divide K, an element is not finite, or
-    scale_dtype cannot hold a scale.
+    that, with the same bits. ValueError: K has as many groups as of another size that divides it, an element
+    is not finite, or scale_dtype cannot hold a scale.
 
     If x is a Memory, memories on its engine are returned, and the host reads nothing. A group with
     an element that is not finite therefore raises no error: its scale is not finite, and its values
@@ -127,7 +136,7 @@ def quantize_activations(
             raise InvalidArgumentsError(
                 f"x is a memory on another engine object ({x.engine!r}) than engine={engine!r}"
             )
-        group_count(x.md.dims[-1] if x.md.ndims else 0, group, "x", x.md.dims)
+        _check_group(x.md.dims[-1] if x.md.ndims else 0, group, x.md.dims)
         return _named(*quantize_memory(x, group, scale_type, kind, stream, reduced_range))
     if stream is not None:
         raise InvalidArgumentsError("a stream is for a Memory: arrays are there on return")
@@ -136,8 +145,13 @@ def quantize_activations(
     array = finite(x, "x")
     if array.ndim == 0:
         raise InvalidArgumentsError("x is a single number; it must have K as its last dimension")
-    groups = group_count(array.shape[-1], group, "x", array.shape)
-    grouped = array.reshape(*array.shape[:-1], groups, array.shape[-1] // max(groups, 1))
+    *leading, k = array.shape
+    groups = _check_group(k, group, array.shape)
+    size = min(int(group), k)
+    # Zeros after the last group change neither its scale nor its zero point.
+    missing = groups * size - k
+    padded = np.pad(array, [(0, 0)] * len(leading) + [(0, missing)]) if missing else array
+    grouped = padded.reshape(*leading, groups, size)
     if kind == "u8":
         low = grouped.min(axis=-1, initial=0.0)
         span = grouped.max(axis=-1, initial=0.0) - low
@@ -147,11 +161,28 @@ def quantize_activations(
         steps = scales.astype(np.float64)
         zero_points = np.rint(-low / steps).clip(0, top)
         values = (np.rint(grouped / steps[..., None]) + zero_points[..., None]).clip(0, top).astype(np.uint8)
-        sums = values.sum(axis=-1, dtype=np.int32)
-        return _named(values.reshape(array.shape), scales, zero_points.astype(np.int32), sums)
+        values, sums = _without_padding(values, padded.shape, k)
+        return _named(values, scales, zero_points.astype(np.int32), sums)
     scales = scales_of(np.abs(grouped).max(axis=-1, initial=0.0), top, scale_type)
     codes = np.rint(grouped / scales.astype(np.float64)[..., None]).clip(-top, top).astype(np.int8)
-    return _named(codes.reshape(array.shape), scales, None, codes.sum(axis=-1, dtype=np.int32))
+    values, sums = _without_padding(codes, padded.shape, k)
+    return _named(values, scales, None, sums)
+
+
+def _check_group(k: int, group: int, shape: tuple[int, ...]) -> int:
+    """The number of groups of x. ValueError: the number could be that of other groups."""
+    groups = group_count(k, group, "x", shape)
+    check_inferred(k, min(int(group), k), f"x {shape}")
+    return groups
+
+
+def _without_padding(
+    values: NDArray[Any], shape: tuple[int, ...], k: int
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Values [.., G, group] as [.., K], and the sum of each group. shape: of the values with padding."""
+    rows = values.reshape(shape)
+    rows[..., k:] = 0
+    return np.ascontiguousarray(rows[..., :k]), values.sum(axis=-1, dtype=np.int32)
 
 
 def _named(
@@ -177,7 +208,7 @@ def _quantize_on(
         raise InvalidArgumentsError(f"x has type {name}; a device quantises f32, f16 and bf16")
     if array.ndim == 0:
         raise InvalidArgumentsError("x is a single number; it must have K as its last dimension")
-    groups = group_count(array.shape[-1], group, "x", array.shape)
+    groups = _check_group(array.shape[-1], group, array.shape)
     if array.size == 0:
         return quantize_activations(array, group, scale_type, dtype=kind)
     rows = tensor(array.reshape(-1, array.shape[-1]), name, 2, engine)
@@ -215,8 +246,9 @@ def quantize_weights(
         values, scales, zero_points = zemm.quantize_weights(w, bits=4, group=128)
 
     w: [K, N], or [E, K, N] for E experts, each quantised for itself; floating-point. group:
-    elements of K that share a scale; None: all of K. Any number that divides K will do for
-    zemm.matmul(), whatever the groups of the activations.
+    elements of K that share a scale, whatever the groups of the activations; None: all of K. Where it
+    does not divide K, the last group is shorter, and zemm.matmul() needs it as weights_group,
+    zemm.pack() as group.
 
     symmetric: False makes unsigned values with zero points. Their range stands for the range from
     the smallest to the largest weight, extended to include 0. True makes signed values without zero
@@ -230,8 +262,8 @@ def quantize_weights(
       [E, 1, N]
     - zero points, uint8 of the same shape (0..15 for bits 4, 0..3 for bits 2); None if symmetric
 
-    ValueError: bits is none of 8, 4 and 2, group does not divide K, a row along N ends inside a byte, an
-    element is not finite, or scale_dtype cannot hold a scale.
+    ValueError: bits is none of 8, 4 and 2, K has as many groups as of another size that divides it, a row
+    along N ends inside a byte, an element is not finite, or scale_dtype cannot hold a scale.
     """
     array = floating(w, "w")
     rule = rule_of(array, bits, group, scale_dtype, symmetric)
@@ -242,7 +274,8 @@ def quantize_weights(
         raise InvalidArgumentsError(
             f"w {array.shape} has {what}: a row of {bits}-bit values would end inside a byte"
         )
-    groups = 1 if group is None else k // rule.group
+    check_inferred(k, rule.group, f"w {array.shape}")
+    groups = 1 if group is None else groups_of(k, rule.group)
     values = np.empty((*leading, k, n * bits // 8), rule.values_type if bits == 8 else np.uint8)
     scales = np.ones((*leading, groups, n), numpy_dtype(rule.scale_type))
     zero_points = None if rule.is_signed else np.zeros(scales.shape, np.uint8)

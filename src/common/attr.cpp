@@ -278,7 +278,7 @@ memory_desc md_of_quant(const memory_desc &tensor, const quant_entry &entry) {
     for (int d = 0; d < ndims; ++d)
         dims[d] = !(entry.mask >> d & 1)          ? 1
                   : tensor.dims[d] == runtime_dim ? runtime_dim
-                                                  : tensor.dims[d] / group_size(entry, ndims, d);
+                                                  : groups_along(tensor.dims[d], group_size(entry, ndims, d));
     return md_dense(ndims, dims, entry.data_type);
 }
 
@@ -287,8 +287,14 @@ zemm_dim_t group_size(const quant_entry &entry, int ndims, int d) {
     return entry.group_ndims == 2 && last >= 0 && (entry.mask >> d & 1) ? entry.groups[last] : 1;
 }
 
+zemm_dim_t groups_along(zemm_dim_t size, zemm_dim_t group) {
+    return size / group + (size % group != 0);
+}
+
 zemm_dim_t group_along(const memory_desc &tensor, const quant_entry &entry, int d) {
-    return entry.mask >> d & 1 ? group_size(entry, tensor.ndims, d) : tensor.dims[d];
+    const zemm_dim_t size = tensor.dims[d];
+    const zemm_dim_t group = entry.mask >> d & 1 ? group_size(entry, tensor.ndims, d) : size;
+    return size > 0 ? std::min(group, size) : group;
 }
 
 float_scaling float_scaling_of(zemm_quantization_mode_t mode) {

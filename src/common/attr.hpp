@@ -95,8 +95,10 @@ memory_desc md_dense(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt);
 memory_desc md_of_quant(const memory_desc &tensor, const quant_entry &entry);
 // The size of a group along dimension d of a tensor; 1 if the entry has no groups there.
 zemm_dim_t group_size(const quant_entry &entry, int ndims, int d);
+// The number of groups of a dimension. The last one is shorter where the group does not divide the size.
+zemm_dim_t groups_along(zemm_dim_t size, zemm_dim_t group);
 // The number of elements along dimension d that share a value: a group, or all if the mask has no
-// bit for d.
+// bit for d or the group is larger.
 zemm_dim_t group_along(const memory_desc &tensor, const quant_entry &entry, int d);
 
 // What common/scalings.def says about scales that are computed for floats of 8 and 4 bits. mode: dynamic_mx

@@ -198,7 +198,7 @@ enum zp_term {
 #define FLAG_ALONG_K (1u << 18)    // CPU rows: few rows, no panel (policy/*_along_k.h)
 #define FLAG_QUAD_TAIL (1u << 19)  // CPU rows of bytes: K is no multiple of 4
 #define FLAG_ONE_MATRIX (1u << 20) // Xe rows: a tile's rows are rows of one matrix of the batch
-#define FLAG_PANEL_TAIL (1u << 21) // Xe rows: K is no multiple of a panel
+#define FLAG_PANEL_TAIL (1u << 21) // Xe rows: K is no multiple of a panel or of a segment
 #define FLAG_WEI_2D (1u << 22)     // Xe rows: 2-D block loads can read the weights
 // A value of src is the sum of two bf16. Xe rows split f32, and of the weights, too. For rows with AMX,
 // widen_src has split f16.

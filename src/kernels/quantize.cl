@@ -300,10 +300,11 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void quantize(bytes src, g
     const long first = (long)get_global_id(0) * p->units_per_item;
     const long end = min(first + p->units_per_item, p->units);
     const long group = p->group, part = p->part, parts_of_reduction = p->parts_of_reduction;
-    global int *zero_points = (global int *)args.dst_zp + first * p->groups_of_unit;
-    global int *reductions = (global int *)args.reductions + first * p->reductions_of_unit;
-    long number = first * p->groups_of_unit;
     long row = first / p->units_of_row, unit_of_row = first % p->units_of_row;
+    long number = row * p->groups_of_row + unit_of_row * p->groups_of_unit;
+    global int *zero_points = (global int *)args.dst_zp + number;
+    global int *reductions =
+        (global int *)args.reductions + row * p->reductions_of_row + unit_of_row * p->reductions_of_unit;
     for (long u = first; u < end; ++row, unit_of_row = 0) {
         long from = p->src_offset, to = p->dst_offset, rest = row;
         for (int d = p->row_ndims - 1; d >= 0; --d) {
@@ -316,23 +317,28 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void quantize(bytes src, g
             const long at = unit_of_row * p->unit;
             int sum = 0;
             long parts = 0; // in the sum
-            for (long g = at; g < at + p->unit; g += group) {
+            const long end_of_unit = min(at + p->unit, p->row);
+            for (long g = at; g < end_of_unit; g += group) {
+                const long end_of_group = min(g + group, p->row);
+                const bool in_vectors = spec_vectors() && g + group == end_of_group;
                 struct range r;
-                if (spec_vectors())
+                if (in_vectors)
                     sum += quantize_vectors(src, from + g, dst, to + g, &r);
                 else
-                    r = range_of(src, from + g, group);
+                    r = range_of(src, from + g, end_of_group - g);
                 store_float((global uchar *)args.dst_scale, spec_scale_dt(), number++, r.scale);
                 if (is_u8())
                     *zero_points++ = r.zero_point;
-                for (long i = g; i < g + group; i += part) {
-                    if (spec_vectors())
+                for (long i = g; i < end_of_group; i += part) {
+                    const long length = min(part, end_of_group - i);
+                    if (in_vectors)
                         ; // done
                     else if (r.finite)
-                        sum += quantize_part(src, from + i, dst, to + i, part, r);
+                        sum += quantize_part(src, from + i, dst, to + i, length, r);
                     else
-                        clear(dst, to + i, part);
-                    if (HAS(QUANTIZE_REDUCTIONS) && ++parts == parts_of_reduction) {
+                        clear(dst, to + i, length);
+                    const bool ends = ++parts == parts_of_reduction || i + length == p->row;
+                    if (HAS(QUANTIZE_REDUCTIONS) && ends) {
                         *reductions++ = sum;
                         sum = 0;
                         parts = 0;

@@ -30,22 +30,22 @@ static inline void store_element(global uchar *dst, long to, float x) {
 }
 
 static inline void load_group(global const struct group_problem *p, bytes src, __private long *c,
-                              __private float16 *x) {
-    if (HAS(QUANTIZE_SRC_ROWS)) {
+                              int count, __private float16 *x) {
+    if (HAS(QUANTIZE_SRC_ROWS) && count == GROUP) {
         const long from = element_offset(&p->src, p->ndims, c);
         for (int v = 0; v < spec_vectors(); ++v)
             x[v] = load_float16(src, spec_src_dt(), from + 16 * v);
         return;
     }
     long places[LARGEST_GROUP];
-    places_of(p, &p->src, HAS(REORDER_SRC_BLOCKED), c, GROUP, places);
-    for (int i = 0; i < GROUP; ++i)
+    places_of(p, &p->src, HAS(REORDER_SRC_BLOCKED), c, count, places);
+    for (int i = 0; i < count; ++i)
         ((__private float *)x)[i] = load_float(src, spec_src_dt(), places[i]);
 }
 
 static inline void store_group(global const struct group_problem *p, global uchar *dst, __private long *c,
                                int count, __private const float16 *x) {
-    if (HAS(QUANTIZE_DST_ROWS)) {
+    if (HAS(QUANTIZE_DST_ROWS) && count == GROUP) {
         const long to = element_offset(&p->dst, p->ndims, c);
         for (int v = 0; v < spec_vectors(); ++v)
             store_float16(dst, spec_dst_dt(), to + 16 * v, x[v]);
@@ -78,7 +78,7 @@ quantize_floats(bytes src, global uchar *dst, global const struct group_problem 
             x[v] = (float16)0.f;
         const int count = (int)min((long)GROUP, p->padded_dims[p->along] - c[p->along]);
         if (is_inside) {
-            load_group(p, src, c, x);
+            load_group(p, src, c, (int)min((long)GROUP, p->dims[p->along] - c[p->along]), x);
             const struct group_scale s = group_scale_of(
                 HAS(QUANTIZE_MX), largest_magnitude(x, spec_vectors()), p->most, p->most_exponent, false);
             ((global uchar *)args.dst_scale)[scale] = (uchar)s.code;

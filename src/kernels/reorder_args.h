@@ -82,11 +82,12 @@ struct pack_problem {
 };
 
 // The argument block of quantize.cl: rows to s8 or u8, with a scale for each group and a sum for
-// each reduction of elements. The length of one divides the other. The longer one is a unit, which
-// divides a row; the shorter one is a part.
+// each reduction of elements. The length of one divides the other. The longer one is a unit, the shorter one
+// a part. The last ones of a row end with it.
 struct quantize_problem {
-    reorder_i64 group, unit, part; // elements
-    reorder_i64 groups_of_unit, reductions_of_unit, parts_of_reduction, units_of_row;
+    reorder_i64 row, group, unit, part; // elements
+    reorder_i64 groups_of_unit, reductions_of_unit, parts_of_reduction;
+    reorder_i64 groups_of_row, reductions_of_row, units_of_row;
     reorder_i64 units, units_per_item; // units of all rows
     reorder_i64 src_offset, dst_offset;
     reorder_i32 row_ndims; // all dimensions but the last

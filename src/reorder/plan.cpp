@@ -20,7 +20,7 @@ static_assert(sizeof(kernels::reorder_problem) == 8 + 8 * 24 + 24 * 40 + 8 * 5 +
                                                       sizeof(kernels::reorder_tensor) + 8 * 2 +
                                                       4 * sizeof(kernels::reorder_parameter));
 static_assert(sizeof(kernels::pack_problem) == 8 * 10 + 8 + 8 * 36);
-static_assert(sizeof(kernels::quantize_problem) == 8 * 11 + 8 + 8 * 36);
+static_assert(sizeof(kernels::quantize_problem) == 8 * 14 + 8 + 8 * 36);
 static_assert(sizeof(kernels::group_problem) == 8 + 8 * 48 + 2 * sizeof(kernels::reorder_tensor) + 8 * 3);
 static_assert(sizeof(kernels::reorder_arguments) == 8 * 6 + 16);
 

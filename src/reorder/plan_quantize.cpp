@@ -2,6 +2,7 @@
 // Plans quantize.cl, the kernel of dynamic quantisation.
 #include <algorithm>
 
+#include "common/attr.hpp"
 #include "primitive/launch_plan.hpp"
 #include "reorder/plan.hpp"
 
@@ -16,8 +17,14 @@ bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result,
     const uint32_t flags = (p.reductions() ? QUANTIZE_REDUCTIONS : 0u) |
                            (p.dst.data_type == zemm_u8 ? QUANTIZE_ZERO_POINTS : 0u) |
                            (p.has_reduced_dst() ? QUANTIZE_REDUCED_RANGE : 0u);
-    const zemm_dim_t group = group_of(p, scale);
-    const zemm_dim_t reduction = p.reductions() ? group_of(p, *p.reductions()) : group;
+    const auto of = [&](const quant_entry &entry) { return std::max<zemm_dim_t>(1, group_of(p, entry)); };
+    const zemm_dim_t k = std::max<zemm_dim_t>(1, p.dst.dims[last]);
+    zemm_dim_t group = of(scale), reduction = p.reductions() ? of(*p.reductions()) : group;
+    // One that has all of a row ends with it, wherever a multiple of the other one ends.
+    if (group == k)
+        group = groups_along(k, reduction) * reduction;
+    else if (reduction == k)
+        reduction = groups_along(k, group) * group;
     const bool in_vectors = group % 16 == 0 && group <= 16 * QUANTIZE_MAX_VECTORS && reduction % group == 0;
     result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
                         {REORDER_SPEC_FLAGS, flags},
@@ -44,8 +51,11 @@ bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result,
         block.groups_of_unit = unit / group;
         block.reductions_of_unit = unit / reduction;
         block.parts_of_reduction = reduction / part;
-        block.units_of_row = p.dst.dims[last] / unit;
-        block.units = md_nelems(p.dst) / unit;
+        block.row = k;
+        block.groups_of_row = groups_along(k, group);
+        block.reductions_of_row = groups_along(k, reduction);
+        block.units_of_row = groups_along(k, unit);
+        block.units = md_nelems(p.dst) / k * block.units_of_row;
         // On a CPU, work-items take some microseconds: long enough to be worth their launch, short
         // enough to occupy all cores.
         const zemm_dim_t worth = dev.kind == zemm_cpu ? 8192 : 1;

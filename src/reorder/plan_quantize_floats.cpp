@@ -39,7 +39,8 @@ bool plan_quantize_floats(const problem &p, const ze::device &dev, launch_plan &
     set(lies_in_rows(p.src, along), QUANTIZE_SRC_ROWS);
     const bool in_rows = lies_in_rows(p.dst, along);
     set(in_rows, QUANTIZE_DST_ROWS);
-    set(!in_rows && data_type_bits(p.dst.data_type) == 4, QUANTIZE_SHARED_BYTES);
+    const bool is_whole = p.dst.dims[along] % group == 0;
+    set(!(in_rows && is_whole) && data_type_bits(p.dst.data_type) == 4, QUANTIZE_SHARED_BYTES);
     result.kernel = "quantize_floats";
     result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
                         {REORDER_SPEC_DST_DT, uint32_t(p.dst.data_type)},

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm._arrays.scales import groups_of, inferred_group
 from zemm._library import check
 from zemm._library.lists import TYPES, types_for
 from zemm.attributes import Attr
@@ -264,13 +265,14 @@ def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[
     return array
 
 
-def describe(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Parameter:
+def describe(values: NDArray[Any], name: str, owner: str, dims: Shape, group: int | None = None) -> Parameter:
     """The parameter `values` of its owner ("weights" or "dst"), whose dims are given.
 
     The dimensions of `values` belong to the last ones of dims. Each is as large as the owner's (one
-    value for each index), 1 (one value for all) or, along K of weights, a number of groups that
-    divides K. With groups there must be a value for each column: otherwise [N, 1] would be taken
-    for N groups. A single value has mask 0. ValueError if the shape does not fit.
+    value for each index), 1 (one value for all) or, along K of weights, a number of groups: that of
+    groups of `group` elements, of which the last one may be shorter, or one that divides K. With groups
+    there must be a value for each column: otherwise [N, 1] would be taken for N groups. A single value
+    has mask 0. ValueError if the shape does not fit.
     """
     k = dims[-2]
     if values.size == 0 and (k or owner != "weights"):
@@ -289,20 +291,27 @@ def describe(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Parame
     for d, (have, full) in enumerate(zip(shape, dims, strict=True)):
         if have == full:
             mask |= int(full > 1) << d
-        elif d == k_dim and have > 1 and full % have == 0:
+        elif d == k_dim and have > 1 and (size := inferred_group(full, have, group)):
             mask |= 1 << d
-            groups[d - len(dims)] = full // have
+            groups[d - len(dims)] = size
         elif have != 1:
-            raise _misfit(values, name, owner, dims)
-    k_group = k // max(shape[-2], 1)
+            raise _misfit(values, name, owner, dims, group)
+    k_group = groups[0] if k_dim is not None and mask >> k_dim & 1 else k
     dense = np.ascontiguousarray(values).reshape(shape)
     return Parameter(dense, mask, tuple(groups) if groups != [1, 1] else (), k_group)
 
 
 def describe_src(
-    values: NDArray[Any], name: str, dims: Shape, ndims: int, flat: bool, common: bool = True
+    values: NDArray[Any],
+    name: str,
+    dims: Shape,
+    ndims: int,
+    flat: bool,
+    common: bool = True,
+    group: int | None = None,
 ) -> Parameter:
-    """A parameter of src, [.., M, G]: one value for each row and group of K / G elements.
+    """A parameter of src, [.., M, G]: one value for each row and group of K / G elements, or of `group`
+    elements if there are as many groups of these.
 
     dims: of src. ndims: of the primitive, which may have more. flat: the primitive has the leading
     dimensions of src merged with its rows. common: a single value is allowed and has mask 0.
@@ -314,23 +323,32 @@ def describe_src(
     if fits and dims[-1] == 0:
         return Parameter(values, 0, (), 0)
     groups = values.shape[-1] if fits else 0
-    if groups == 0 or dims[-1] % groups:
-        raise _misfit(values, name, "src", dims)
+    size = inferred_group(dims[-1], groups, group) if groups else None
+    if size is None:
+        raise _misfit(values, name, "src", dims, group)
     values = np.ascontiguousarray(values)
     leading = (-1,) if flat else (*(1,) * (ndims - len(dims)), *dims[:-1])
-    group = dims[-1] // groups
-    return Parameter(values.reshape(*leading, groups), (1 << ndims) - 1, (1, group), group)
+    return Parameter(values.reshape(*leading, groups), (1 << ndims) - 1, (1, size), size)
 
 
-def _misfit(values: NDArray[Any], name: str, owner: str, dims: Shape) -> InvalidArgumentsError:
+def _misfit(
+    values: NDArray[Any], name: str, owner: str, dims: Shape, group: int | None = None
+) -> InvalidArgumentsError:
     rules = {
-        "src": "one value, or [.., M, G] where the number of groups G divides K",
-        "weights": "one value, [N], or [.., G, N] where the number of groups G divides K",
+        "src": f"one value, or [.., M, G] {_groups_of(dims[-1], group)}",
+        "weights": f"one value, [N], or [.., G, N] {_groups_of(dims[-2], group)}",
         "dst": "one value or [N]",
     }
     return InvalidArgumentsError(
         f"{name} of shape {values.shape} does not fit {owner} of shape {dims}: it must be {rules[owner]}"
     )
+
+
+def _groups_of(k: int, group: int | None) -> str:
+    """Which numbers of groups fit K."""
+    if group is None:
+        return "where the number of groups G divides K, or the size of a group is given, too"
+    return f"where the number of groups G is {groups_of(k, group)}, of groups of {group}, or divides K"
 
 
 def set_fpmath(attr: Attr, src_dtype: DataType, weights_dtype: DataType, fpmath: FpmathMode | None) -> None:

@@ -3,6 +3,7 @@
 
 from typing import cast
 
+from zemm._arrays.scales import groups_of
 from zemm._library import check
 from zemm._library.library import ARG
 from zemm._library.lists import FloatScaling
@@ -79,7 +80,7 @@ def quantize_memory_to_floats(
     attr = Attr()
     attr.set_scales(ARG["DST"], 2**ndims - 1, (1, rule.group), scale_type, quantization_mode=mode)
     values = Memory(MemoryDesc(dims, dtype), engine)
-    scales = Memory(MemoryDesc((*dims[:-1], dims[-1] // rule.group), scale_type), engine)
+    scales = Memory(MemoryDesc((*dims[:-1], groups_of(dims[-1], rule.group)), scale_type), engine)
     pd = ReorderPrimitiveDesc(engine, x.md, values.md, attr)
     args = {ARG["FROM"]: x, ARG["TO"]: values, ARG["ATTR_SCALES"] | ARG["DST"]: scales}
     _run(pd, engine, stream, args)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What quantisers of activations and of weights share: checks, groups and scales."""
 
+import math
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -38,19 +39,39 @@ def finite(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def group_count(k: int, group: int, name: str, shape: Shape, what: str = "group") -> int:
-    """The number of groups of K. what: the argument's name. ValueError: group does not divide K."""
+    """The number of groups of K, of which the last one may be shorter. what: the argument's name.
+    ValueError: group is no positive integer."""
     if isinstance(group, bool) or not isinstance(group, (int, np.integer)) or group < 1:
         raise InvalidArgumentsError(f"{what} is {check.shown(group)}, not a positive integer")
-    if k % group:
+    return groups_of(k, int(group))
+
+
+def groups_of(k: int, group: int) -> int:
+    """The number of groups of K, of which the last one may be shorter."""
+    return -(-k // group)
+
+
+def inferred_group(k: int, groups: int, group: int | None) -> int | None:
+    """The elements of K in each of so many groups: `group`, which may leave a shorter one at the end, or what
+    divides K. None: neither makes so many."""
+    if group is not None and groups_of(k, group) == groups:
+        return min(group, k)
+    return None if groups == 0 or k % groups else k // groups
+
+
+def check_inferred(k: int, group: int, name: str) -> None:
+    """ValueError: whoever sees the number of groups alone would take them for others, which divide K."""
+    groups = groups_of(k, group) if group else 0
+    if inferred_group(k, groups, None) not in (None, group) and groups > 1:
         raise InvalidArgumentsError(
-            f"K = {k} of {name} {shape} is not a multiple of {what} = {check.shown(group)}"
+            f"K = {k} of {name} has {groups} groups of {group}, as many as of {k // groups}, which divide K:"
+            f" their number would not tell them apart, so choose another group, or pad K"
         )
-    return k // int(group)
 
 
-def largest_group(k: int, most: int) -> int:
-    """The largest divisor of K that is at most this."""
-    return next(size for size in range(min(k, most), 0, -1) if k % size == 0)
+def common_group(k: int, *groups: int) -> int:
+    """The elements of K in the largest parts that lie within one group of each, or K."""
+    return math.gcd(*(group for group in groups if group < k)) or k
 
 
 def scales_of(span: NDArray[np.float64], steps: int, scale_type: ScaleType) -> NDArray[Any]:

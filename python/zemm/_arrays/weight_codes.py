@@ -21,7 +21,8 @@ _COLUMNS = 64  # the fewest of a slice of row-major weights, whose rows are read
 
 
 class Rule(NamedTuple):
-    """How weights are quantised. group: elements of K that share a scale; it divides K."""
+    """How weights are quantised. group: elements of K that share a scale; the last group may be
+    shorter."""
 
     bits: int
     group: int
@@ -51,7 +52,7 @@ def rule_of(w: NDArray[Any], bits: int, group: int | None, scale_dtype: ScaleDTy
     k = w.shape[-2]
     if group is not None:
         group_count(k, group, "w", w.shape)
-    return Rule(int(bits), k if group is None else int(group), scale_type, is_signed)
+    return Rule(int(bits), k if group is None else min(int(group), k or 1), scale_type, is_signed)
 
 
 class Codes(NamedTuple):
@@ -87,6 +88,15 @@ def has_rows_of_k(matrix: NDArray[Any]) -> bool:
     return abs(matrix.strides[-2]) < abs(matrix.strides[-1])
 
 
+def _parts_of_k(k: int, group: int, most: int) -> Iterator[slice]:
+    """Slices of K of at most so many elements, which are whole groups, and the shorter group at the end."""
+    whole = k // max(group, 1) * group
+    for low in range(0, whole, max(most, 1)):
+        yield slice(low, min(low + most, whole))
+    if whole < k:
+        yield slice(whole, k)
+
+
 def codes_of(matrix: NDArray[Any], rule: Rule, columns: slice | None = None) -> Iterator[Codes]:
     """Quantise some columns of a matrix [K, N], by default all. Slices begin at even columns. ValueError: an
     element is not finite, or the type cannot hold a scale."""
@@ -96,18 +106,20 @@ def codes_of(matrix: NDArray[Any], rule: Rule, columns: slice | None = None) -> 
         wide = max(_ELEMENTS // max(k, 1) & ~3, 4)  # values of whole bytes
         for at in range(begin, end, wide):
             part = slice(at, min(at + wide, end))
-            rows = matrix.T[part].reshape(part.stop - at, -1, rule.group)
-            values, scales, zero_points = _quantised(rows, 2, rule)
-            turned = None if zero_points is None else zero_points.T
-            yield Codes(slice(0, k), part, values.reshape(-1, k).T, scales.T, turned)
+            for kept in _parts_of_k(k, rule.group, k):
+                length = kept.stop - kept.start
+                rows = matrix.T[part, kept].reshape(part.stop - at, -1, min(rule.group, length))
+                values, scales, zero_points = _quantised(rows, 2, rule)
+                turned = None if zero_points is None else zero_points.T
+                yield Codes(kept, part, values.reshape(-1, length).T, scales.T, turned)
         return
     wide = max(_ELEMENTS // max(rule.group, 1) & ~3, _COLUMNS)
     high = max(_ELEMENTS // (max(rule.group, 1) * wide), 1) * rule.group
     for at in range(begin, end, wide):
         part = slice(at, min(at + wide, end))
-        for low in range(0, k, high):
-            kept = slice(low, min(low + high, k))
-            block = matrix[kept, part].reshape(-1, rule.group, part.stop - at)
+        for kept in _parts_of_k(k, rule.group, high):
+            group = min(rule.group, kept.stop - kept.start)
+            block = matrix[kept, part].reshape(-1, group, part.stop - at)
             values, scales, zero_points = _quantised(block, 1, rule)
             yield Codes(kept, part, values.reshape(-1, part.stop - at), scales, zero_points)
 

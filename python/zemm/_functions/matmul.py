@@ -25,6 +25,7 @@ from zemm._arrays.operands import (
     weights_zero_point_values,
     zero_point_values,
 )
+from zemm._arrays.scales import group_count
 from zemm._functions.post_op_entries import append_entry
 from zemm._library import check
 from zemm._library.library import ARG
@@ -59,6 +60,8 @@ def matmul(
     dst_scales: ArrayLike | None = None,
     dst_zero_points: ArrayLike | None = None,
     reductions: ArrayLike | None = None,
+    src_group: int | None = None,
+    weights_group: int | None = None,
     reduced_range: bool = False,
     saturation: bool = False,
     post_ops: Iterable[PostOp] = (),
@@ -111,8 +114,11 @@ def matmul(
     Zero points are int32, int8 or uint8; those of integer weights may be float32, float16 or bfloat16.
     weights_offsets, in place of zero points, are such floats: integer weights are then weights_scales *
     weights + weights_offsets.
-    A group of K may have any size that divides K, and each parameter may have its own. The fastest
-    kernels need multiples of 4 on a CPU and of 32 on a GPU.
+    A group of K may have any size, and each parameter may have its own. The fastest kernels need multiples
+    of 4 on a CPU and of 32 on a GPU.
+
+    src_group, weights_group: the elements of K in a group, where that does not divide K: the last group is
+    shorter then. Parameters with as many groups as K has of these have such groups, others G that divide K.
 
     reduced_range: the values of src have 7 bits, -64..63 (int8) or 0..127 (uint8), as those of
     zemm.quantize_activations(.., reduced_range=True). CPUs that have AVX2 without VNNI multiply them
@@ -194,8 +200,17 @@ def matmul(
     if bias is not None:
         call.set_bias(bias)
 
+    for group, name, shape_of, k in (
+        (src_group, "src", a.shape, a.shape[-1]), (weights_group, "weights", dims, dims[-2])
+    ):  # fmt: skip
+        if group is not None:
+            group_count(k, group, name, shape_of, f"{name}_group")
+
     def of_src(values: NDArray[Any], name: str, common: bool = True) -> Parameter:
-        return describe_src(values, name, a.shape, len(call.dims), call.flat, common)
+        return describe_src(values, name, a.shape, len(call.dims), call.flat, common, src_group)
+
+    def of_weights(values: NDArray[Any], name: str) -> Parameter:
+        return describe(values, name, "weights", weights_dims, weights_group)
 
     if src_scales is not None:
         values = scale_values(src_scales, "src_scales")
@@ -205,13 +220,13 @@ def matmul(
         call.zero_points("SRC", of_src(values, "src_zero_points"))
     if weights_scales is not None:
         values = scale_values(weights_scales, "weights_scales")
-        call.scales("WEIGHTS", describe(values, "weights_scales", "weights", weights_dims))
+        call.scales("WEIGHTS", of_weights(values, "weights_scales"))
     if weights_zero_points is not None:
         values = weights_zero_point_values(weights_zero_points, "weights_zero_points")
-        call.zero_points("WEIGHTS", describe(values, "weights_zero_points", "weights", weights_dims))
+        call.zero_points("WEIGHTS", of_weights(values, "weights_zero_points"))
     if weights_offsets is not None:
         values = offset_values(weights_offsets, "weights_offsets")
-        call.offsets(describe(values, "weights_offsets", "weights", weights_dims))
+        call.offsets(of_weights(values, "weights_offsets"))
     if reductions is not None:
         values = reduction_values(reductions, "reductions")
         call.reductions(of_src(values, "reductions", common=False))

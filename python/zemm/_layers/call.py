@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import Host
+from zemm._arrays.scales import groups_of
 from zemm._layers.slots import DST, SCRATCH, SRC, GroupedSlot, Shape, Slot
 from zemm._library import library
 from zemm._library.library import ARG
@@ -39,7 +40,7 @@ class Quantizer:
         self, primitive: Primitive, src: Slot, values: Slot, dims: Shape, groups: tuple[int, int]
     ) -> None:
         engine = primitive.engine
-        of_scales, of_sums = ((*dims[:-1], dims[-1] // group) for group in groups)
+        of_scales, of_sums = ((*dims[:-1], groups_of(dims[-1], group)) for group in groups)
         self.values = values
         self.scales = Slot.of("scales", of_scales, "f32", engine)
         self.sums = Slot.of("sums", of_sums, "s32", engine)

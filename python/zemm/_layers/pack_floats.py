@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.operands import Parameter, describe, tensor
 from zemm._arrays.reorder import reorder_to
-from zemm._arrays.scales import group_count
+from zemm._arrays.scales import group_count, groups_of
 from zemm._arrays.weight_codes import Rule, codes_of, has_rows_of_k, joined, naming_elements
 from zemm._library.lists import TYPES
 from zemm.dtypes import SUB_BYTE, numpy_dtype, per_byte
@@ -46,11 +46,11 @@ def pack_floats(
     packed.engine, packed.dims, packed.src_dtype = engine, w.shape, src_dtype
     packed.data_type = cast(DataType, f"{'s' if rule.is_signed else 'u'}{rule.bits}")
     axis = _paired_axis(w, packed.data_type)
-    shape = (*leading, k // rule.group, n)
+    shape = (*leading, groups_of(k, rule.group), n)
     parameters = {"scales": np.ones(shape, numpy_dtype(rule.scale_type))}
     if not rule.is_signed:
         parameters["zero_points"] = np.zeros(shape, np.uint8)
-    _set_operands(packed, parameters)
+    _set_operands(packed, parameters, rule.group)
     md = MemoryDesc(w.shape, packed.data_type, tag="any")
     pd = matmul_desc(packed, md, src_dtype, "f32", fpmath=fpmath, src_group=src_group)
     packed.memory = Memory(pd.query_md("weights_md"), engine)
@@ -60,7 +60,7 @@ def pack_floats(
             plain = _quantised(w[at], columns, rule, axis, own)
             t = tensor(plain, packed.data_type, 2, engine, -1 if axis is None else axis)
             reorder_to(t.memory(engine), memory)
-    _set_operands(packed, parameters)  # a GPU has copied them
+    _set_operands(packed, parameters, rule.group)  # a GPU has copied them
     return packed
 
 
@@ -80,10 +80,10 @@ def _paired_axis(w: NDArray[Any], data_type: DataType) -> int | None:
     )
 
 
-def _set_operands(packed: PackedWeights, arrays: dict[str, NDArray[Any]]) -> None:
+def _set_operands(packed: PackedWeights, arrays: dict[str, NDArray[Any]], group: int) -> None:
     packed.scales = packed.zero_points = None
     for name, array in arrays.items():
-        found = describe(array, name, "weights", packed.dims)
+        found = describe(array, name, "weights", packed.dims, group)
         values = found.values.view()
         values.flags.writeable = False
         parameter = Parameter(values, found.mask, found.groups, found.k_group)

@@ -18,23 +18,22 @@ Along = Literal["N", "K"]
 
 def check_parts(
     dims: tuple[int, ...],
-    shapes: Mapping[str, tuple[int, ...]],
+    of_groups: Mapping[str, int],
     activation_group: int | None,
     along: Along,
     size: int,
 ) -> None:
     """ValueError: weights [K, N] have no `size` equal parts, or a part would begin inside of a group.
 
-    shapes: of scales, zero points and offsets. activation_group: of activations that are quantised.
+    of_groups: elements of K in a group of scales, zero points and offsets. activation_group: of activations
+    that are quantised.
     """
     what, length = ("columns", dims[1]) if along == "N" else ("rows", dims[0])
     if length % size:
         raise InvalidArgumentsError(f"the weights {dims} have {length} {what}, which {size} does not divide")
-    if along == "N":
+    if along == "N" or size == 1:
         return
-    groups = {
-        f"the group of {name}": dims[0] // shape[0] for name, shape in shapes.items() if _has_groups(shape)
-    }
+    groups = {f"the group of {name}": group for name, group in of_groups.items() if group < dims[0]}
     if activation_group is not None:
         groups["activation_group"] = activation_group
     for name, group in groups.items():

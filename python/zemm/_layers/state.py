@@ -19,7 +19,7 @@ from zemm.errors import InvalidArgumentsError
 
 State = dict[str, NDArray[Any]]
 _ARRAYS = ("values", "scales", "zero_points", "offsets", "bias")
-_SETTINGS = ("dims", "weights_dtype", "activation", "activation_group", "dst_dtype", "fpmath")
+_SETTINGS = ("dims", "weights_dtype", "activation", "activation_group", "dst_dtype", "fpmath", "group")
 _ABOUT_ARRAYS = ("format", "types", "shapes")
 _FORMAT = 1
 

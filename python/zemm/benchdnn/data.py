@@ -48,7 +48,9 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
         drawn = fill.zero_points(count, argument.value, dt)
     elif role == "reductions":
         assert src is not None
-        drawn = reductions(src, argument.dims)
+        entry = case.attributes.find("reductions", args.SRC)
+        assert entry is not None
+        drawn = reductions(src, entry.groups[1] if entry.groups else 1)
     else:
         low, high = _POST_OP_RANGES.get(role, _SOURCE)
         drawn = fill.post_op(count, low, high, dt, _POST_OP_FACTORS.get(role, 1.0))

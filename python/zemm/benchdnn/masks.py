@@ -57,9 +57,9 @@ def masked_dims(mask: int, dims: Sequence[int]) -> tuple[int, ...]:
 
 def grouped_dims(mask: int, groups: Sequence[int], dims: Sequence[int]) -> tuple[int, ...]:
     """The dims of a quantisation tensor: masked dims, with the last two divided by the group
-    sizes."""
+    sizes and rounded up, as a last group may be shorter."""
     shape = list(masked_dims(mask, dims))
     for axis, group in zip((-2, -1), groups, strict=False):
         if mask >> (len(dims) + axis) & 1 and group > 0:
-            shape[axis] //= group
+            shape[axis] = -(-shape[axis] // group)
     return tuple(shape)

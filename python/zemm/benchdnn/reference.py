@@ -5,7 +5,7 @@
 tensor that it belongs to, with size 1 where it broadcasts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,31 +91,35 @@ def _operand(case: Case, operand: Floats) -> Floats:
 def dequantized(case: Case, values: Values, arg: int) -> Floats:
     """The real values (x - zero point) * scale of src or weights, or x * scale + offset."""
     x = values[arg]
-    zero_points = values.get(args.ZERO_POINTS | arg)
-    if zero_points is not None:
-        x = x - spread(zero_points, x.shape)
-    scales = values.get(args.SCALES | arg)
-    if scales is not None:
-        x = x * spread(scales, x.shape)
-    offsets = values.get(args.OFFSETS | arg)
-    if offsets is not None:
-        x = x + spread(offsets, x.shape)
+    shape = x.shape
+
+    def of_each(kind: str) -> Floats | None:
+        tensor = values.get(args.KINDS[kind] | arg)
+        entry = case.attributes.find(kind, arg)
+        return None if tensor is None else spread(tensor, shape, entry.groups if entry else ())
+
+    if (zero_points := of_each("zero_points")) is not None:
+        x = x - zero_points
+    if (scales := of_each("scales")) is not None:
+        x = x * scales
+    if (offsets := of_each("offsets")) is not None:
+        x = x + offsets
     return x
 
 
-def spread(tensor: Floats, shape: tuple[int, ...]) -> Floats:
+def spread(tensor: Floats, shape: tuple[int, ...], groups: Sequence[int] = ()) -> Floats:
     """A quantisation tensor with its values repeated over each group, so that it broadcasts to
-    `shape`."""
-    for axis, (have, want) in enumerate(zip(tensor.shape, shape, strict=True)):
+    `shape`. groups: the sizes along the last two dimensions, where a last group may be shorter."""
+    sizes = (0,) * (len(shape) - 2) + tuple(groups) if groups else (0,) * len(shape)
+    for axis, (have, want, size) in enumerate(zip(tensor.shape, shape, sizes, strict=True)):
         if have not in (1, want):
-            tensor = np.repeat(tensor, want // have, axis=axis)
+            tensor = np.repeat(tensor, size or want // have, axis=axis).take(range(want), axis)
     return tensor
 
 
-def reductions(src: Floats, shape: tuple[int, ...]) -> Floats:
-    """The sums of src over each K group. shape: that of src with K divided by the group size."""
-    *rows, groups = shape
-    sums: Floats = src.reshape(*rows, groups, -1).sum(axis=-1)
+def reductions(src: Floats, group: int) -> Floats:
+    """The sums of src over each group of K, of which the last one may be shorter."""
+    sums: Floats = np.add.reduceat(src, range(0, src.shape[-1], group), axis=-1)
     return sums
 
 
@@ -143,6 +147,6 @@ def _to_dst(case: Case, values: Values, x: Floats, extra: dict[int, Floats]) -> 
         shape = args.quantization_dims(case, entry)
         x, extra[args.SCALES | args.DST] = dynamic.quantized(x, shape, entry.quantization_mode, case.dt[2])
     elif entry:
-        x = x / spread(values[args.SCALES | args.DST], x.shape)
+        x = x / spread(values[args.SCALES | args.DST], x.shape, entry.groups)
     zero_points = values.get(args.ZERO_POINTS | args.DST)
     return x if zero_points is None else x + zero_points

@@ -52,6 +52,7 @@ def parts_of(layer: Linear) -> list[torch.Tensor]:
         "activation_group": layer.activation_group,
         "dst_dtype": layer.dst_dtype,
         "fpmath": layer.fpmath,
+        "group": weights._uneven_group(),
         "arrays": {name: [dtype_name(array.dtype), array.shape] for name, array in arrays.items()},
     }
     return [
@@ -123,7 +124,10 @@ def _weights(
     weights.dims = md.dims
     weights.memory = _memory(md, engine, part)
     for name in PARAMETERS:
-        setattr(weights, name, _operand(arrays[name], name, md.dims, engine) if name in arrays else None)
+        operand = None
+        if name in arrays:
+            operand = _operand(arrays[name], name, md.dims, engine, config.get("group"))
+        setattr(weights, name, operand)
     return weights
 
 
@@ -150,8 +154,10 @@ def _part_of(name: str) -> str:
     return "zero_points" if name == "offsets" else name
 
 
-def _operand(array: NDArray[Any], name: str, dims: tuple[int, ...], engine: Engine) -> Operand:
-    parameter = describe(array, name, "weights", dims)
+def _operand(
+    array: NDArray[Any], name: str, dims: tuple[int, ...], engine: Engine, group: int | None
+) -> Operand:
+    parameter = describe(array, name, "weights", dims, group)
     values = parameter.values
     return Operand(parameter, tensor(values, parameter.data_type, values.ndim, engine).memory(engine))
 

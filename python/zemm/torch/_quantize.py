@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from zemm._arrays.scales import largest_group
 from zemm._library import check
 from zemm._terminal.bar import steps
 from zemm.errors import InvalidArgumentsError, UnimplementedError
@@ -42,8 +41,8 @@ def quantize_(
 
         print(zemm.torch.quantize_(model, bits=4, group=128, activation="int8"))
 
-    group: elements of K that share a scale. A layer whose K it does not divide gets the largest divisor
-    of K that is at most the group; the report says which. None: all of K. activation_group likewise.
+    group: elements of K that share a scale. Where it does not divide K, the last group of a layer is shorter.
+    None: all of K. activation_group likewise.
 
     filter: called with a module and its name; what it refuses stays as it is. Layers that cannot be
     replaced stay, too, and the report has the reason.
@@ -147,14 +146,8 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
     reason = _obstacle(place, wanted) if is_head or place.is_asked else "it stays: embeddings=False"
     if reason is None:
         arguments = dict(wanted.arguments)
-        k = _sizes(module)[0]
-        for name in ("group", "activation_group"):
-            if arguments.get(name) is not None:
-                arguments[name] = largest_group(k, arguments[name])
         if _torchao.is_torchao(weight := _weight_of(module)):
             arguments.update(bits=_torchao.bits_of(weight), group=_torchao.group_of(weight))
-        elif arguments["group"] == 1 != wanted.arguments["group"]:
-            reason = f"K = {k} has no divisor from 2 to {wanted.arguments['group']}"
     if reason is not None:
         made.notes[key] = reason
         return
@@ -168,7 +161,8 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
     except InvalidArgumentsError as error:
         raise InvalidArgumentsError(f"{place.name}: {error}; no layer was replaced") from None
     made.modules[key] = new.train(module.training)
-    made.given[key] = arguments["bits"], arguments["group"] or k
+    k = _sizes(module)[0]
+    made.given[key] = arguments["bits"], min(arguments["group"] or k, k)
 
 
 def _quantised(module: Source, arguments: dict[str, Any], made: _Made) -> torch.nn.Module:

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 
+from zemm._arrays.scales import inferred_group
 from zemm._arrays.torch_tensors import dtype_of
 from zemm._library.lists import TYPES
 from zemm.dtypes import SUB_BYTE, numpy_dtype
@@ -29,12 +30,13 @@ _F4_E2M1 = torch.from_numpy(np.arange(16, dtype=np.uint8).view(numpy_dtype("f4_e
 @dataclass(frozen=True)
 class _Layout:
     """data_type: of the values. of_k, of_n: offsets in elements. arrays: type and shape of the
-    parameters that there are."""
+    parameters that there are. group: of elements of K, if the last one is shorter."""
 
     data_type: DataType
     of_k: torch.Tensor
     of_n: torch.Tensor
     arrays: dict[str, tuple[DataType, list[int]]]
+    group: int | None
 
 
 @lru_cache(maxsize=64)
@@ -43,7 +45,7 @@ def _layout(config: bytes) -> _Layout:
     about = json.loads(config)
     md = MemoryDesc(about["dims"], about["weights_dtype"], about["tag"])
     of_k, of_n = (_offsets(md, axis) for axis in (0, 1))
-    return _Layout(about["weights_dtype"], of_k, of_n, about["arrays"])
+    return _Layout(about["weights_dtype"], of_k, of_n, about["arrays"], about.get("group"))
 
 
 def _offsets(md: MemoryDesc, axis: int) -> torch.Tensor:
@@ -78,8 +80,12 @@ def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) 
             place = "zero_points" if name == "offsets" else name  # they share a part
             parameter = _parameter(named[place], layout.arrays[name], rows)
             groups = parameter.shape[1]
-            grouped = values.view(len(rows), groups, k // groups)
-            values = apply(grouped, parameter[..., None]).view(-1, k)
+            group = inferred_group(k, groups, layout.group) or k
+            if groups * group == k:
+                grouped = values.view(len(rows), groups, group)
+                values = apply(grouped, parameter[..., None]).view(-1, k)
+            else:
+                values = apply(values, parameter.repeat_interleave(group, 1)[:, :k])
     return values.to(dtype).reshape(*ids.shape, k)
 
 

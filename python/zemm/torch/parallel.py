@@ -50,9 +50,9 @@ def _check(layer: Linear, along: Along, size: int) -> None:
     weights = layer.weights
     if layer.experts is not None:
         raise InvalidArgumentsError(f"{layer!r} has experts: only layers of one matrix are cut")
-    shapes = {name: o.parameter.values.shape for name, o in weights._operands().items()}
+    of_groups = {name: o.parameter.k_group for name, o in weights._operands().items()}
     quantises = multiplied_type(layer.activation) == "s8"
-    check_parts(weights.dims, shapes, layer.activation_group if quantises else None, along, size)
+    check_parts(weights.dims, of_groups, layer.activation_group if quantises else None, along, size)
 
 
 def _layer_of(module: QuantLinear) -> Linear:

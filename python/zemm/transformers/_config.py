@@ -24,8 +24,8 @@ class ZemmConfig(QuantizationConfigMixin):
         config = zemm.transformers.ZemmConfig(bits=4, group=128)
         model = AutoModelForCausalLM.from_pretrained("a float checkpoint", quantization_config=config)
 
-    bits, group, symmetric, scale_dtype: as in zemm.Linear.from_float(). A group that does not divide the
-    inputs of a layer becomes the largest one up to it that does. activation: the type in which the layers
+    bits, group, symmetric, scale_dtype: as in zemm.Linear.from_float(). The last group of a layer may be
+    shorter. activation: the type in which the layers
     multiply; None: the type of the model.
 
     modules_to_not_convert: names of modules that stay as they are, whole, up to a dot, or their ends; None:

@@ -60,7 +60,14 @@ def _kind(layer: Quantized) -> tuple[Any, ...]:
     """What must be equal. N may differ, as the layer beside a gate has its own."""
     values = as_array(layer.values, "values")
     k_axis = -1 if layer.transposed else -2
-    return _type(layer), values.shape[k_axis], layer.transposed, layer.scales is None, dict(layer.options)
+    return (
+        _type(layer),
+        values.shape[k_axis],
+        layer.transposed,
+        layer.scales is None,
+        layer.group,
+        dict(layer.options),
+    )
 
 
 def _parameters(layer: Quantized) -> list[NDArray[Any]]:

@@ -123,7 +123,7 @@ bool multiplies_along_k(const facts &f) {
         return false;
     const zemm_dim_t rows = p.grouped == grouping::rows ? f.rows.likely : f.rows.all;
     if (f.row->multiplies == operands::int8)
-        return f.begins_at(a_row) && f.segment % a_row == 0 &&
+        return f.begins_at(a_row) && f.segment % a_row == 0 && f.last_segment % a_row == 0 &&
                rows <= std::min(most_rows_of_bytes, f.segment / a_row);
     return rows <= MOST_ROWS_ALONG_K && is_floating(p.src.data_type) && is_floating(p.wei.data_type) &&
            !p.zero_point(ZEMM_ARG_WEIGHTS);

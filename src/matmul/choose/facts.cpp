@@ -128,7 +128,8 @@ int panels_of(const facts &f) {
     // With float src, scales and zero points are read for two panels at a time. Integer rows have
     // no registers for that. If all of K is one segment, a range may have an odd number of panels.
     const bool are_two = f.family.multiplies_by == multiplier::dpas && f.converts_weights() &&
-                         f.scales_along_k && f.segment < f.run().k() && f.segment % (2 * f.panel_k) == 0;
+                         f.scales_along_k && f.segment < f.run().k() && f.segment % (2 * f.panel_k) == 0 &&
+                         f.last_segment % (2 * f.panel_k) == 0;
     return are_two ? 2 : 1;
 }
 
@@ -247,9 +248,10 @@ k_groups k_groups_of(const problem &p) {
 }
 
 zemm_dim_t segment_of(const problem &p, const problem_facts &f, const k_groups &g) {
-    zemm_dim_t segment = p.k();
+    zemm_dim_t segment = 0;
     for (zemm_dim_t group : {g.src_scale, g.wei_scale, g.src_zp, g.wei_zp, g.reduction})
-        segment = group == 0 ? segment : std::gcd(segment, group);
+        segment = group == p.k() ? segment : std::gcd(segment, group);
+    segment = segment == 0 ? p.k() : segment;
     if (f.subtracts_floats)
         return float_segment(p, segment);
     if (segment < p.k() && p.integer() && !f.is_bare_s32 && segment > longest_s32_sum(p))
@@ -296,6 +298,7 @@ problem_facts facts_of(const problem &p, const memory_desc &seen_src) {
 
     const k_groups g = k_groups_of(p);
     f.segment = segment_of(p, f, g);
+    f.last_segment = f.empty || p.k() % f.segment == 0 ? f.segment : p.k() % f.segment;
     f.is_one_segment = f.segment == p.k();
     f.part_unit = p.grouped == grouping::k ? 1 : f.is_one_segment ? 0 : f.segment;
     const auto changes = [&](zemm_dim_t group) { return group != 0 && group != p.k(); };

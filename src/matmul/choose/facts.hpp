@@ -24,6 +24,7 @@ struct problem_facts {
     // common divisor of all K groups, or a divisor of that if an s32 cannot hold the sum over it, or
     // an f32 the sum from which float zero points are subtracted.
     zemm_dim_t segment;
+    zemm_dim_t last_segment; // elements of K in the last one: fewer, where groups do not divide K
     bool is_one_segment;
     // Parts of K that are multiplied apart begin at multiples of this: segments, or groups of K, which begin
     // at any element. 0: all of K is one part.

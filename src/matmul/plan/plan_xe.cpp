@@ -54,7 +54,7 @@ uint32_t xe_flags(const facts &f, const arithmetic &a) {
     const problem &p = f.run();
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
-    set(p.k() % f.panel_k != 0, FLAG_PANEL_TAIL);
+    set(p.k() % f.panel_k != 0 || f.last_segment != f.segment, FLAG_PANEL_TAIL);
     set(f.wei_reading == reading::blocks_2d, FLAG_WEI_2D);
     set(f.matrix_rows == p.m(), FLAG_ONE_MATRIX);
     set(f.arranged != nullptr, FLAG_ARRANGED);

@@ -22,9 +22,9 @@ struct context {
     fail(zemm_unimplemented, "%s: mask %d is not one of %s", what, mask, allowed);
 }
 
-// group, size: elements along the dimension. oneDNN wants K groups that are multiples of 16 (32 for
-// zero points of src) and of one another. zemm takes any, because its segments of K end wherever a
-// parameter changes.
+// Groups along M and N. oneDNN wants K groups that divide K and are multiples of 16 (32 for zero points of
+// src) and of one another. zemm takes any, because its segments of K end wherever a parameter changes, and
+// the last one where K ends.
 void check_group(const char *what, zemm_dim_t group, zemm_dim_t size, const char *dim) {
     if (size == ZEMM_RUNTIME_DIM_VAL)
         return;
@@ -41,11 +41,7 @@ void check_groups(const context &c, const char *what, int arg, const quant_entry
         fail(zemm_unimplemented, "%s: the group along M is %lld, it must be 1", what, (long long)e.groups[0]);
     if (arg == ZEMM_ARG_DST)
         check_group(what, e.groups[0], c.m, "M");
-    if (arg == ZEMM_ARG_WEIGHTS)
-        check_group(what, e.groups[0], c.k, "K");
-    if (arg == ZEMM_ARG_SRC)
-        check_group(what, e.groups[1], c.k, "K");
-    else
+    if (arg != ZEMM_ARG_SRC)
         check_group(what, e.groups[1], c.n, "N");
 }
 
@@ -242,7 +238,8 @@ void check_reduction_groups(const context &c, zemm_status_t status) {
         const bool is_taken = other_group == 1 || other_group == c.k || other_group % unit == 0;
         const bool is_invalid =
             other->group_ndims != 0 && is_taken && (group > other_group || other == wei_zp);
-        if (other_group % group != 0 && is_invalid == (status == zemm_invalid_arguments))
+        const bool fits = other_group % group == 0 || other_group == c.k; // the only group: of all sums
+        if (!fits && is_invalid == (status == zemm_invalid_arguments))
             fail(status, "precomputed reductions: the group %lld must divide the K group %lld of the %s",
                  (long long)group, (long long)other_group, name);
     };

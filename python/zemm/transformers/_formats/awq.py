@@ -46,8 +46,9 @@ class Awq(GroupedFormat):
         values, zeros, weights_dtype = words.centred(values, zero_points, 4)
         parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
         sizes = words.group_sizes(place.in_features, group)
-        scales, *others = words.common_group(sizes, parameters, place.name)
-        return Quantized(values, scales, others[0] if others else None, weights_dtype, transposed=False)
+        (scales, *others), uneven = words.common_group(sizes, parameters, place.name)
+        zeros = others[0] if others else None
+        return Quantized(values, scales, zeros, weights_dtype, transposed=False, group=uneven)
 
 
 def _in_order(data: words.Bytes) -> words.Bytes:

@@ -58,7 +58,7 @@ class CompressedTensors(Format):
 
     def tensors(self, place: Place) -> dict[str, Wanted]:
         scheme, n, k = self._scheme(place), place.out_features, place.in_features
-        columns = scheme.block[1] if scheme.block is not None else scheme.group or k
+        columns = _must_divide(scheme)
         if k % columns or (scheme.format in (NVFP4, MXFP4) and k % 2):
             raise InvalidArgumentsError(
                 f"{place.name} has {k} inputs, which {self.reason(place)} does not divide"
@@ -101,12 +101,20 @@ class CompressedTensors(Format):
             values, weights_dtype = tensors["weight_packed"].numpy(), "f4_e2m1"
         else:
             values = as_array(tensors["weight"], "weight")
-        found = Quantized(values, scales, zero_points, weights_dtype)
+        uneven = scheme.group if scheme.group is not None and k % scheme.group else None
+        found = Quantized(values, scales, zero_points, weights_dtype, group=uneven)
         if scheme.is_ordered:
             found = _in_order(found, place, scheme.group or k, tensors["weight_g_idx"])
         if scheme.int8_group is not None and not scheme.is_float:
             found = replace(found, options={"activation": "int8", "activation_group": scheme.int8_group or k})
         return found
+
+
+def _must_divide(scheme: Scheme) -> int:
+    """What K is a multiple of. The last one of other groups may be shorter."""
+    if scheme.block is not None:
+        return scheme.block[1]
+    return scheme.group or 1 if scheme.format in (NVFP4, MXFP4, MXFP8) else 1
 
 
 def _parameters(scheme: Scheme, place: Place, tensors: Tensors) -> tuple[torch.Tensor, Any]:
@@ -148,8 +156,10 @@ def _in_order(found: Quantized, place: Place, group: int, g_idx: torch.Tensor) -
     bits = 4 if found.weights_dtype in SUB_BYTE else 8
     values = words.pack(words.unpack(np.asarray(found.values), bits)[:, columns], bits)
     parts = [part.T for part in (found.scales, found.zero_points) if part is not None]
-    scales, *others = [part.T for part in words.common_group(sizes, parts, place.name)]
-    return Quantized(values, scales, others[0] if others else None, found.weights_dtype, columns)
+    parts, uneven = words.common_group(sizes, parts, place.name)
+    scales, *others = [part.T for part in parts]
+    zeros = others[0] if others else None
+    return Quantized(values, scales, zeros, found.weights_dtype, columns, group=uneven)
 
 
 def _integers(packed: torch.Tensor, bits: int, k: int, signed: bool) -> tuple[NDArray[Any], DataType]:
@@ -187,4 +197,4 @@ def _shape_of_scales(scheme: Scheme, n: int, k: int) -> Shape:
     if scheme.block is not None:
         return -(-n // scheme.block[0]), k // scheme.block[1]
     assert scheme.group is not None
-    return n, k // scheme.group
+    return n, -(-k // scheme.group)

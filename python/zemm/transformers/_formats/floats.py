@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from zemm._arrays.scales import largest_group
 from zemm.linear import Linear
 from zemm.transformers._formats.format import (
     FLOATS,
@@ -56,12 +55,11 @@ class Floats(Format):
     def _pack(
         self, weight: torch.Tensor, bias: torch.Tensor | None, transposed: bool, **options: Any
     ) -> Packed:
-        k, group = weight.shape[-1 if transposed else -2], self.config["group"]
         layer = Linear.from_float(
             weight,
             bias,
             bits=self.config["bits"],
-            group=None if group is None else largest_group(k, group),
+            group=self.config["group"],
             symmetric=self.config["symmetric"],
             scale_dtype=self.config["scale_dtype"],
             transposed=transposed,

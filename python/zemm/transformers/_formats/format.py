@@ -81,8 +81,8 @@ class Packed:
 @dataclass(frozen=True)
 class Quantized:
     """Weights as zemm.Linear.from_quantized() takes them, not packed yet. transposed: values are [N, K],
-    scales and zero points [N, G], or one; else [K, N] and [G, N]. columns: as in Packed. options: those that
-    the weights ask for."""
+    scales and zero points [N, G], or one; else [K, N] and [G, N]. group: the elements of K in a group, if the
+    last one is shorter. columns: as in Packed. options: those that the weights ask for."""
 
     values: NDArray[Any] | torch.Tensor
     scales: NDArray[Any] | torch.Tensor | None = None
@@ -90,6 +90,7 @@ class Quantized:
     weights_dtype: DataType | None = None
     columns: NDArray[np.intp] | None = None
     transposed: bool = True
+    group: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def pack(self, bias: torch.Tensor | None, **options: Any) -> Packed:
@@ -97,6 +98,7 @@ class Quantized:
             self.values,
             self.scales,
             self.zero_points,
+            group=self.group,
             weights_dtype=self.weights_dtype,
             transposed=self.transposed,
             bias=bias,

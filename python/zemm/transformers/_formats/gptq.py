@@ -62,6 +62,7 @@ class Gptq(GroupedFormat):
             values = words.pack(words.unpack(values, bits)[:, columns], bits)
         values, zeros, weights_dtype = words.centred(values, zero_points, bits)
         parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
-        parameters = words.common_group(sizes, parameters, place.name)
+        parameters, uneven = words.common_group(sizes, parameters, place.name)
         scales, *others = [parameter.T for parameter in parameters]
-        return Quantized(values, scales, others[0] if others else None, weights_dtype, columns)
+        zeros = others[0] if others else None
+        return Quantized(values, scales, zeros, weights_dtype, columns, group=uneven)

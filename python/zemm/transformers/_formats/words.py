@@ -58,20 +58,23 @@ def group_sizes(k: int, group: int) -> list[int]:
     return [min(size, k - first) for first in range(0, k, size)]
 
 
-def common_group(sizes: list[int], parameters: list[Any], name: str) -> list[Any]:
-    """Parameters [G, N] of groups of these sizes, repeated for the largest groups of one size.
+def common_group(sizes: list[int], parameters: list[Any], name: str) -> tuple[list[Any], int | None]:
+    """Parameters [G, N] of groups of these sizes, repeated for the largest groups of one size, and that size
+    if the last group is shorter.
 
-    zemm's groups have one size. ValueError: there are only tiny ones."""
+    zemm's other groups have one size. ValueError: there are only tiny ones."""
     unit = math.gcd(*sizes)
     if min(sizes) == max(sizes):
-        return parameters
+        return parameters, None
+    if min(sizes[:-1]) == max(sizes[:-1]) > sizes[-1]:
+        return parameters, sizes[0]
     if unit < 8:
         raise InvalidArgumentsError(
             f"{name} has groups of {', '.join(map(str, sorted(set(sizes))))} elements, which zemm cannot"
             " divide into groups of one size of at least 8"
         )
     groups = np.repeat(np.arange(len(sizes)), [size // unit for size in sizes])
-    return [parameter[groups] for parameter in parameters]
+    return [parameter[groups] for parameter in parameters], None
 
 
 def order_of(

@@ -12,7 +12,7 @@
 #define ADDS_OFFSETS false
 #define HAS_ROW_GROUPS(p) HAS(FLAG_ROW_GROUPS)
 #define HAS_K_GROUPS(p) false
-#define MAY_CUT_SEGMENTS HAS(FLAG_WIDE_SUMS)
+#define MAY_CUT_SEGMENTS (HAS(FLAG_WIDE_SUMS) || HAS(FLAG_PANEL_TAIL))
 #define IS_PARTIAL(p) (spec_stage() == STAGE_PARTIAL)
 
 #define SRC_SCALE_DT(p) spec_src_scale_dt()

@@ -109,7 +109,7 @@ static inline void multiply_block(const struct k_block *block, bytes src,
     const int before = t->kept.count * block->length;
     struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel + before / 4 * NV);
     if (t->kept.count == 0)
-        plan_segments(p, args, block, TILE_K / block->length, t);
+        plan_segments(p, args, block, min((long)TILE_K, t->kept.end - block->k0) / block->length, t);
     if (!keep_columns(t))
         return;
     b.first -= before * PACKED_N;
