@@ -175,7 +175,6 @@ TABLE: dict[str, tuple[Make, list[str]]] = {
     "quantize_scales": (lambda _: zemm.quantize_activations(F32, 4, np.int8), ["scale_dtype is 's8'", "f32"]),
     "floats_dtype": (lambda _: zemm.quantize_floats(F32, "f16"), ["dtype is 'f16'", "f8_e4m3, f8_e5m2"]),
     "floats_scaling": (lambda _: zemm.quantize_floats(F32, scaling="fp"), ["scaling is 'fp'", "mx, nvfp4"]),
-    "floats_group": (lambda _: zemm.quantize_floats(F32), ["K = 4 of x", "the group of mx = 32"]),
     "floats_f64": (lambda _: zemm.quantize_floats(np.ones(32)), ["x has type f64", "f32, f16"]),
     "floats_number": (lambda _: zemm.quantize_floats(np.float32(1)), ["single number"]),
     "floats_stream": (lambda h: zemm.quantize_floats(F32, stream=h.stream), ["a stream is for a Memory"]),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from zemm._arrays.scales import inferred_group
+from zemm._arrays.operands import inferred_group
 
 K, N = 340, 48
 GROUPS = [(K, 64), (290, 128), (100, 128), (50, 7), (4304, 128)]

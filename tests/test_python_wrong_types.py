@@ -101,7 +101,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
     ),
     "Linear.from_quantized": lambda o: (
         zemm.Linear.from_quantized,
-        {"offsets": None, "values": U8, "engine": o.engine, **WEIGHTS, **LAYER},
+        {"offsets": None, "values": U8, "group": None, "engine": o.engine, **WEIGHTS, **LAYER},
     ),
     "Linear.from_state_dict": lambda o: (
         zemm.Linear.from_state_dict,
@@ -179,7 +179,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         {
             "src": S8, "weights": U8, "bias": 1.0, "dst_dtype": "f32", "weights_dtype": "u8",
             "src_scales": 1.0, "src_zero_points": 1, "weights_scales": 1.0, "weights_zero_points": 1,
-            "weights_offsets": None,
+            "weights_offsets": None, "src_group": None, "weights_group": None,
             "dst_scales": 1.0, "dst_zero_points": 1, "reductions": [[4], [4]], "post_ops": ["relu"],
             "reduced_range": False, "saturation": False, "fpmath": "any", "engine": h.engine, "out": None,
             "stream": h.stream,
@@ -191,6 +191,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         {
             "weights": U8,
             "offsets": None,
+            "group": None,
             "src_dtype": "f32",
             "src_group": None,
             "transposed": False,

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm._arrays.operands import tensor
+from zemm._arrays.operands import groups_of, tensor
 from zemm._arrays.reorder import quantize_memory_to_floats
-from zemm._arrays.scales import check_inferred, groups_of, type_among
+from zemm._arrays.scales import check_inferred, type_among
 from zemm._library import check
 from zemm._library.lists import FLOAT_SCALINGS
 from zemm.dtypes import SUB_BYTE, numpy_dtype, pack_int4, type_of, unpack_int4

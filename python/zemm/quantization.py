@@ -11,14 +11,13 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm._arrays.operands import tensor
+from zemm._arrays.operands import groups_of, tensor
 from zemm._arrays.reorder import quantize_memory
 from zemm._arrays.scales import (
     check_inferred,
     finite,
     floating,
     group_count,
-    groups_of,
     quantized_type_of,
     scale_type_of,
     scales_of,

@@ -29,8 +29,8 @@ static inline void store_element(global uchar *dst, long to, float x) {
         store_float(dst, spec_dst_dt(), to, x);
 }
 
-static inline void load_group(global const struct group_problem *p, bytes src, __private long *c,
-                              int count, __private float16 *x) {
+static inline void load_group(global const struct group_problem *p, bytes src, __private long *c, int count,
+                              __private float16 *x) {
     if (HAS(QUANTIZE_SRC_ROWS) && count == GROUP) {
         const long from = element_offset(&p->src, p->ndims, c);
         for (int v = 0; v < spec_vectors(); ++v)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm._arrays.scales import groups_of, inferred_group
 from zemm._library import check
 from zemm._library.lists import TYPES, types_for
 from zemm.attributes import Attr
@@ -263,6 +262,19 @@ def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[
     if dtype not in types:
         raise InvalidArgumentsError(f"{name} has type {dtype}, not {' or '.join(types)}")
     return array
+
+
+def groups_of(k: int, group: int) -> int:
+    """The number of groups of K, of which the last one may be shorter."""
+    return -(-k // group)
+
+
+def inferred_group(k: int, groups: int, group: int | None) -> int | None:
+    """The elements of K in each of so many groups: `group`, which may leave a shorter one at the end, or what
+    divides K. None: neither makes so many."""
+    if group is not None and groups_of(k, group) == groups:
+        return min(group, k)
+    return None if groups == 0 or k % groups else k // groups
 
 
 def describe(values: NDArray[Any], name: str, owner: str, dims: Shape, group: int | None = None) -> Parameter:

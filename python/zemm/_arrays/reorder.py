@@ -3,7 +3,7 @@
 
 from typing import cast
 
-from zemm._arrays.scales import groups_of
+from zemm._arrays.operands import groups_of
 from zemm._library import check
 from zemm._library.library import ARG
 from zemm._library.lists import FloatScaling

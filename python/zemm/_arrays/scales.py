@@ -7,6 +7,7 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm._arrays.operands import groups_of, inferred_group
 from zemm._library import check
 from zemm._library.lists import TYPES
 from zemm.dtypes import FLOATING, dtype_name, numpy_dtype, type_of
@@ -44,19 +45,6 @@ def group_count(k: int, group: int, name: str, shape: Shape, what: str = "group"
     if isinstance(group, bool) or not isinstance(group, (int, np.integer)) or group < 1:
         raise InvalidArgumentsError(f"{what} is {check.shown(group)}, not a positive integer")
     return groups_of(k, int(group))
-
-
-def groups_of(k: int, group: int) -> int:
-    """The number of groups of K, of which the last one may be shorter."""
-    return -(-k // group)
-
-
-def inferred_group(k: int, groups: int, group: int | None) -> int | None:
-    """The elements of K in each of so many groups: `group`, which may leave a shorter one at the end, or what
-    divides K. None: neither makes so many."""
-    if group is not None and groups_of(k, group) == groups:
-        return min(group, k)
-    return None if groups == 0 or k % groups else k // groups
 
 
 def check_inferred(k: int, group: int, name: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import Host
-from zemm._arrays.scales import groups_of
+from zemm._arrays.operands import groups_of
 from zemm._layers.slots import DST, SCRATCH, SRC, GroupedSlot, Shape, Slot
 from zemm._library import library
 from zemm._library.library import ARG

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm._arrays.operands import Parameter, describe, tensor
+from zemm._arrays.operands import Parameter, describe, groups_of, tensor
 from zemm._arrays.reorder import reorder_to
-from zemm._arrays.scales import group_count, groups_of
+from zemm._arrays.scales import group_count
 from zemm._arrays.weight_codes import Rule, codes_of, has_rows_of_k, joined, naming_elements
 from zemm._library.lists import TYPES
 from zemm.dtypes import SUB_BYTE, numpy_dtype, per_byte

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-from zemm._arrays.scales import inferred_group
+from zemm._arrays.operands import inferred_group
 from zemm._arrays.torch_tensors import dtype_of
 from zemm._library.lists import TYPES
 from zemm.dtypes import SUB_BYTE, numpy_dtype

@@ -131,9 +131,10 @@ bool takes_segments(const facts &f, const ze::device &dev, ze::feature feature, 
         return false;
     }
     if (f.segment > longest || f.segment % 4 != 0 || f.last_segment % 4 != 0) {
-        why = text("it takes groups along K of up to %lld elements that are multiples of 4, here are %lld, and "
-                   "%lld at the end",
-                   (long long)longest, (long long)f.segment, (long long)f.last_segment);
+        why =
+            text("it takes groups along K of up to %lld elements that are multiples of 4, here are %lld, and "
+                 "%lld at the end",
+                 (long long)longest, (long long)f.segment, (long long)f.last_segment);
         return false;
     }
     if (p.grouped == grouping::k) {
