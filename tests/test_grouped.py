@@ -118,7 +118,7 @@ def refused(engine: zemm.Engine, g: Groups) -> str:
 
 def one_group(row: str, name: str) -> Problem:
     p = MATRICES[name]
-    return replace(p, src_dims=(max(SIZES), K), any_tags=True)
+    return replace(p, src_dims=(max(SIZES), p.k), any_tags=True)
 
 
 @pytest.mark.full

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_decisions import needed
 from support_problem import PostOp, Problem, Quant, make_data
 from support_rows import ROWS
 from support_run import make_call, run
@@ -55,7 +56,15 @@ PROBLEMS = {
 QUICK = ("to_f32", "s8_to_s8")
 
 
-@pytest.mark.quick(cases=lambda row, name: not row or name in QUICK)
+def is_quick(row: str, name: str) -> bool:
+    return not row or name in QUICK
+
+
+NEEDED = needed(ROWS, PROBLEMS, lambda _, name: PROBLEMS[name], is_quick)
+
+
+@pytest.mark.quick(cases=is_quick)
+@pytest.mark.decided(cases=lambda row, name: not row or NEEDED(row, name))
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("row", ["", *ROWS])
 def test_row(

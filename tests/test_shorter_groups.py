@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import zemm
 from reference import has_float_zero_points
+from support_decisions import needed
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, ROWS
 from support_run import make_call, make_pd, run
@@ -140,6 +141,7 @@ IS_TURN = in_turns(ROWS, PROBLEMS, problem_of)
 
 
 @pytest.mark.quick(cases=IS_TURN)
+@pytest.mark.decided(cases=needed(ROWS, PROBLEMS, problem_of, IS_TURN))
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("row", ROWS)
 def test_row(
