@@ -47,7 +47,7 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
         return why
     if traits.src == "f16" and variant.base.src_dt != "f16":
         return "multiplies f16, f8 and f4 by these or integers"
-    by_integers = not variant.base.integer and variant.base.wei_dt in ("u8", "s8", "u4", "s4")
+    by_integers = not variant.base.integer and variant.base.wei_dt in ("u8", "s8", "u4", "s4", "u2")
     if traits.policy == "avx512_widen" and not by_integers:
         return "multiplies floats by types of 8 and 4 bits"
     if traits.policy == "avx512_segments" and (not scales_along_k(variant.base) or variant.base.src_zp):
