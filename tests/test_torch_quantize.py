@@ -85,7 +85,7 @@ def test_report_prints_as_a_table() -> None:
     assert lines[0] == ["layer", "type", "K", "N", "bits", "group", "before", "after"]
     assert lines[1][:6] == ["embed", "Embedding", "72", "96", "4", "36"]
     assert text.splitlines()[1].endswith("reads the weights of head")
-    assert lines[3][:6] == ["blocks.0.down", "Linear", "86", "72", "4", "2"]
+    assert lines[3][:6] == ["blocks.0.down", "Linear", "86", "72", "4", "36"]
     assert lines[-1][:4] == ["6", "of", "6", "replaced"]
 
 

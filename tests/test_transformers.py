@@ -417,7 +417,7 @@ def rounded(w: Any, bits: int, group: int, symmetric: bool) -> Any:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"bits": 8, "symmetric": True}, {"group": 40, "modules_to_not_convert": ["q_proj"]}, {"bias": True}],
+    [{}, {"bits": 8, "symmetric": True}, {"group": 24, "modules_to_not_convert": ["q_proj"]}, {"bias": True}],
     ids=["4 bits", "8 bits", "a group that does not divide", "biases"],
 )
 def test_float_checkpoints_are_quantised(options: dict[str, Any], tmp_path: Path) -> None:
