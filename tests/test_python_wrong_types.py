@@ -158,6 +158,18 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         zemm.ReorderPrimitiveDesc,
         {"src_engine": h.engine, "src": MD, "dst": MD, "attr": None, "dst_engine": None},
     ),
+    "DynamicQuantizePrimitiveDesc": lambda h: (
+        zemm.DynamicQuantizePrimitiveDesc,
+        {
+            "engine": h.engine,
+            "src": MD,
+            "dst": zemm.MemoryDesc(MD.dims, "s8"),
+            "scale": zemm.MemoryDesc((*MD.dims[:-1], 1), "f32"),
+            "zero_point": None,
+            "reductions": None,
+            "attr": None,
+        },
+    ),
     "Stream": lambda h: (zemm.Stream, {"engine": h.engine, "profiling": True}),
     "dtype_name": lambda _: (zemm.dtype_name, {"dtype": "f32"}),
     "from_dlpack": lambda h: (zemm.from_dlpack, {"x": X, "engine": h.engine}),
