@@ -11,7 +11,7 @@ namespace zemm::reorder {
 
 namespace {
 
-// Other arguments than those of the reorder that computes it, with the reorder's names for them.
+// An output's argument, and the argument by which the reorder that computes it names that output.
 struct renamed {
     int arg, of_reorder;
 };
