@@ -11,7 +11,7 @@ namespace zemm::reorder {
 
 namespace {
 
-// Other arguments than those of the reorder that computes it, with the reorder's names for them.
+// An output's argument, and the argument by which the reorder that computes it names that output.
 struct renamed {
     int arg, of_reorder;
 };
@@ -129,13 +129,13 @@ void check_tensors_of(const dynamic_quantize_request &r) {
         check_parameter("reductions", *r.reductions, zemm_s32);
 }
 
-problem problem_of(const dynamic_quantize_request &r) {
+// attr: what own_attr() returns.
+problem problem_of(const dynamic_quantize_request &r, zemm_primitive_attr attr) {
     check_tensors_of(r);
     const zemm_dim_t group = group_of(r, "scale", r.scale);
     const bool one_row = is_one_row(r);
     const memory_desc src = one_row ? as_one_row("src", r.src) : r.src;
     const memory_desc dst = one_row ? as_one_row("dst", r.dst) : r.dst;
-    zemm_primitive_attr attr = own_attr(r);
     attr.scales[ZEMM_ARG_DST] =
         entry_of(group, r.scale.data_type, zemm_quantization_mode_dynamic_fp, src.ndims);
     if (is_asymmetric(r)) {
@@ -151,7 +151,7 @@ problem problem_of(const dynamic_quantize_request &r) {
 class dynamic_quantize_desc : public zemm_primitive_desc {
 public:
     dynamic_quantize_desc(zemm_engine_t engine, const dynamic_quantize_request &r)
-        : zemm_primitive_desc(engine), reorder_(problem_of(r), engine, engine), attr_(own_attr(r)),
+        : zemm_primitive_desc(engine), attr_(own_attr(r)), reorder_(problem_of(r, attr_), engine, engine),
           alg_(r.alg), src_(r.src), dst_(r.dst) {
         arguments[ZEMM_ARG_SRC] = {.md = src_};
         arguments[ZEMM_ARG_DST] = {.md = dst_};
@@ -212,8 +212,8 @@ private:
         return reorder_.launches().within(places, 0);
     }
 
-    primitive_desc reorder_;
     zemm_primitive_attr attr_;
+    primitive_desc reorder_;
     zemm_alg_kind_t alg_;
     memory_desc src_, dst_;
 };
