@@ -41,16 +41,23 @@ def result(engine: zemm.Engine, stream: zemm.Stream, problem: Problem, data: Dat
     return get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
 
 
-TYPES = [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4"), ("s8", "u4"), ("f32", "u4"), ("f16", "s8")]
+OFTEN = [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4"), ("s8", "u4"), ("f32", "u8"), ("f16", "s8")]
+ALL = [(src, wei) for src in ("s8", "u8", "f32", "f16", "bf16") for wei in ("s8", "u8", "s4", "u4", "u2")]
+# Rows for GPUs take minutes for all.
+CASES = [(name, *types) for name, row in BY_NAME.items() for types in (OFTEN if row.is_xe else ALL)]
 
 
-@pytest.mark.quick(cases=lambda row, src, wei: row in SMALL_ROWS or BY_NAME[row].family == "avx2")
-@pytest.mark.parametrize(("src", "wei"), TYPES)
-@pytest.mark.parametrize("row", BY_NAME)
+def is_often(row: str, src: str, wei: str) -> bool:
+    return (src, wei) in OFTEN and (row in SMALL_ROWS or not BY_NAME[row].is_xe)
+
+
+@pytest.mark.quick(cases=is_often)
+@pytest.mark.parametrize(("row", "src", "wei"), CASES)
 def test_rows(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, src: str, wei: str
 ) -> None:
-    problem = grouped(src, wei, "f16")
+    """Every row in the layout of weights that it prefers, by every pair of types that it takes."""
+    problem = grouped(src, wei, "f16", any_tags=True)
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
     monkeypatch.setenv("ZEMM_KERNEL", row)

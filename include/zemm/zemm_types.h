@@ -337,9 +337,12 @@ static const union {
 #define ZEMM_ARG_DST 17
 #define ZEMM_ARG_DST_0 ZEMM_ARG_DST
 #define ZEMM_ARG_TO ZEMM_ARG_DST
-#define ZEMM_ARG_DYNAMIC_SCALE 18      /* oneDNN's DST_1, as in its draft of dynamic_quantize */
-#define ZEMM_ARG_DYNAMIC_ZERO_POINT 19 /* DST_2 */
-#define ZEMM_ARG_DYNAMIC_REDUCTIONS 20 /* an extension of zemm */
+/* What dynamic_quantize gives beside dst: scales and zero points are DST_1 and DST_2 of oneDNN's draft, the
+ * sums of groups (reductions) an extension of zemm. */
+#define ZEMM_ARG_DYNAMIC_SCALE 18
+#define ZEMM_ARG_DYNAMIC_ZERO_POINT 19
+#define ZEMM_ARG_DYNAMIC_REDUCTIONS 20
+/* Weights and the other arguments that are read. */
 #define ZEMM_ARG_WEIGHTS 33
 #define ZEMM_ARG_WEIGHTS_0 ZEMM_ARG_WEIGHTS
 #define ZEMM_ARG_WEIGHTS_1 34

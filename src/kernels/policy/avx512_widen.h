@@ -61,7 +61,7 @@ static inline int step_bytes() {
 
 // What is subtracted from a weight of 4 or 2 bits before it is multiplied.
 static inline int wei_centre() {
-    return HAS(FLAG_WEI_ZP) && !wei_is_signed() ? 1 << (wei_bits() - 1) : 0;
+    return HAS(FLAG_WEI_ZP) && wei_bits() < 8 && !wei_is_signed() ? 1 << (wei_bits() - 1) : 0;
 }
 
 // Whether zero points are multiplied with the sum of a row of src, beside the products of weights: those of 4
