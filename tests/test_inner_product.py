@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The forward inner product, which programs of oneDNN use: layouts, attributes, queries, refusals.
 
-Values are small integers and scales are powers of two, so that all results are exact. The Python package has
-no inner product: these tests call the C functions.
+Values are small integers and scales are powers of two, so that all results are exact.
 """
 
 import os
@@ -19,6 +18,7 @@ from support_process import captured
 from zemm._library import library
 from zemm._zemm import ffi, lib
 from zemm.primitive import PrimitiveDesc
+from zemm.words import ForwardKind
 
 Array = NDArray[Any]
 N, OC = 5, 18
@@ -39,35 +39,6 @@ WEIGHTS_TAGS = {
     4: ["abcd", "acdb", "cdba", "any", "ABcd16b16a"],
     5: ["abcde", "acdeb", "any"],
 }
-
-
-class InnerProductDesc(PrimitiveDesc):
-    """zemm_inner_product_forward_primitive_desc_create()."""
-
-    def __init__(
-        self,
-        engine: zemm.Engine,
-        src: zemm.MemoryDesc,
-        weights: zemm.MemoryDesc,
-        dst: zemm.MemoryDesc,
-        bias: zemm.MemoryDesc | None = None,
-        attr: zemm.Attr | None = None,
-        prop_kind: int = lib.zemm_forward_inference,
-    ) -> None:
-        optional = [library.NULL if value is None else value._handle for value in (bias, attr)]
-        self._make(
-            engine,
-            (engine,),
-            "inner_product_forward_primitive_desc_create",
-            engine._handle,
-            prop_kind,
-            src._handle,
-            weights._handle,
-            optional[0],
-            dst._handle,
-            optional[1],
-        )
-        self._keep_problem((src, weights, dst, bias), attr)
 
 
 def dims_of(ndims: int, ic: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -149,7 +120,7 @@ def test_layouts(
     attr.set_scratchpad_mode(mode)
     src_dims, weights_dims = dims_of(ndims, ic)
     src, weights = integers(src_dims, types[0]), integers(weights_dims, types[1])
-    pd = InnerProductDesc(
+    pd = zemm.InnerProductPrimitiveDesc(
         stream.engine,
         zemm.MemoryDesc(src_dims, types[0], src_tag),
         zemm.MemoryDesc(weights_dims, types[1], weights_tag),
@@ -166,7 +137,7 @@ def test_types(stream: zemm.Stream, types: tuple[str, str, str]) -> None:
     mds = [
         zemm.MemoryDesc(values.shape, dt, "any") for values, dt in zip((src, weights), types, strict=False)
     ]
-    pd = InnerProductDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), types[2]))
+    pd = zemm.InnerProductPrimitiveDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), types[2]))
     got = execute(stream, pd, inputs(stream, pd, src, weights))
     assert np.array_equal(got, product(src, weights))
 
@@ -181,7 +152,7 @@ def matmul_desc(
 def inner_desc(engine: zemm.Engine, ndims: int, ic: int, src_tag: str, weights_tag: str) -> PrimitiveDesc:
     src, weights = dims_of(ndims, ic)
     mds = [zemm.MemoryDesc(src, "f32", src_tag), zemm.MemoryDesc(weights, "f32", weights_tag)]
-    return InnerProductDesc(engine, *mds, zemm.MemoryDesc((N, OC), "f32"))
+    return zemm.InnerProductPrimitiveDesc(engine, *mds, zemm.MemoryDesc((N, OC), "f32"))
 
 
 @pytest.mark.parametrize(("weights_tag", "of_matmul"), [("any", "any"), ("ab", "ba"), ("ba", "ab")])
@@ -257,7 +228,7 @@ def test_attributes(stream: zemm.Stream, ndims: int, weights_mask: int) -> None:
     for arg, mask in ((SRC, 0), (WEIGHTS, weights_mask), (DST, 0)):
         attr.set_scales(arg, mask)
         attr.set_zero_points(arg, mask)
-    pd = InnerProductDesc(
+    pd = zemm.InnerProductPrimitiveDesc(
         engine,
         zemm.MemoryDesc(src_dims, "u8", "any"),
         zemm.MemoryDesc(weights_dims, "s8", "any"),
@@ -282,7 +253,7 @@ def test_fpmath_mode(stream: zemm.Stream) -> None:
     attr.set_fpmath_mode("bf16")
     src, weights = integers((N, 64), "f32"), integers((OC, 64), "f32")
     mds = [zemm.MemoryDesc(values.shape, "f32", "any") for values in (src, weights)]
-    pd = InnerProductDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), "f32"), attr=attr)
+    pd = zemm.InnerProductPrimitiveDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), "f32"), attr=attr)
     assert pd.modules() == matmul_desc(stream.engine, 64, "any", attr).modules()
     assert np.array_equal(execute(stream, pd, inputs(stream, pd, src, weights)), product(src, weights))
 
@@ -294,12 +265,12 @@ def query(pd: PrimitiveDesc, what: str, ctype: str) -> Any:
 
 
 @pytest.mark.parametrize("prop_kind", ["forward_inference", "forward_training"])
-def test_queries(engine: zemm.Engine, prop_kind: str) -> None:
+def test_queries(engine: zemm.Engine, prop_kind: ForwardKind) -> None:
     src, weights = dims_of(4, ODD_IC)
     mds = [zemm.MemoryDesc(src, "f32", "acdb"), zemm.MemoryDesc(weights, "f32", "acdb")]
     dst, bias = zemm.MemoryDesc((N, OC), "f32"), zemm.MemoryDesc((OC,), "f32")
     number = getattr(lib, f"zemm_{prop_kind}")
-    pd = InnerProductDesc(engine, *mds, dst, bias, prop_kind=number)
+    pd = zemm.InnerProductPrimitiveDesc(engine, *mds, dst, bias, prop_kind=prop_kind)
     for one in (pd, pd.clone()):
         assert query(one, "primitive_kind", "zemm_primitive_kind_t") == lib.zemm_inner_product
         assert query(one, "prop_kind", "zemm_prop_kind_t") == number
@@ -334,7 +305,7 @@ def test_empty_batch(stream: zemm.Stream) -> None:
             zemm.MemoryDesc((0, 6, 2, 3), "f32", src_tag),
             zemm.MemoryDesc((OC, 6, 2, 3), "f32", weights_tag),
         ]
-        pd = InnerProductDesc(stream.engine, *mds, zemm.MemoryDesc((0, OC), "f32"))
+        pd = zemm.InnerProductPrimitiveDesc(stream.engine, *mds, zemm.MemoryDesc((0, OC), "f32"))
         names = {SRC: "src_md", WEIGHTS: "weights_md"}
         memories = {arg: zemm.Memory(pd.query_md(name), stream.engine) for arg, name in names.items()}
         assert execute(stream, pd, memories).shape == (0, OC)
@@ -345,7 +316,7 @@ def test_log() -> None:
     code = (
         "from test_inner_product import *\n"
         "e = zemm.Engine('cpu'); s = zemm.Stream(e)\n"
-        "pd = InnerProductDesc(e, zemm.MemoryDesc((5, 6, 2, 3), 'f32', 'any'),"
+        "pd = zemm.InnerProductPrimitiveDesc(e, zemm.MemoryDesc((5, 6, 2, 3), 'f32', 'any'),"
         " zemm.MemoryDesc((18, 6, 2, 3), 'f32', 'abcd'), zemm.MemoryDesc((5, 18), 'f32'))\n"
         "execute(s, pd, inputs(s, pd, integers((5, 6, 2, 3), 'f32'), integers((18, 6, 2, 3), 'f32')))"
     )
@@ -357,7 +328,6 @@ def test_log() -> None:
 
 
 INVALID, UNIMPLEMENTED = zemm.InvalidArgumentsError, NotImplementedError
-FORWARD, BACKWARD = lib.zemm_forward_inference, lib.zemm_backward_data
 # src, weights, dst and bias as dims, data type and tag; the error, and words of its sentence.
 WRONG_TENSORS = {
     "batch": ((4, 6), (18, 6), (5, 18), None, INVALID, "dimension 0 of src and dimension 0 of dst differ"),
@@ -388,7 +358,7 @@ def test_wrong_tensors(engine: zemm.Engine, case: str) -> None:
     src, weights, dst, bias, error, words = WRONG_TENSORS[case]
     mds = [None if dims is None else zemm.MemoryDesc(dims, "f32") for dims in (src, weights, dst, bias)]
     with pytest.raises(error, match=words):
-        InnerProductDesc(engine, *mds)  # type: ignore[arg-type]
+        zemm.InnerProductPrimitiveDesc(engine, *mds)  # type: ignore[arg-type]
 
 
 def set_scales(arg: int, mask: int, *more: Any, **named: Any) -> Callable[[zemm.Attr], None]:
@@ -416,7 +386,7 @@ def test_wrong_attributes(engine: zemm.Engine, case: str) -> None:
     change(attr)
     mds = [zemm.MemoryDesc(dims, dt) for dims, dt in (((5, 6), "s8"), ((18, 6), "s8"), ((5, 18), "s8"))]
     with pytest.raises(UNIMPLEMENTED, match=words):
-        InnerProductDesc(engine, *mds, attr=attr)
+        zemm.InnerProductPrimitiveDesc(engine, *mds, attr=attr)
 
 
 @pytest.mark.parametrize("what", ["scales", "zero points"])
@@ -425,14 +395,14 @@ def test_quantisation_of_floats(engine: zemm.Engine, what: str) -> None:
     (attr.set_scales if what == "scales" else attr.set_zero_points)(WEIGHTS, 0)
     mds = [zemm.MemoryDesc(dims, "f32") for dims in ((5, 6), (18, 6), (5, 18))]
     with pytest.raises(UNIMPLEMENTED, match=f"{what} of an inner product need an s8 or u8 src"):
-        InnerProductDesc(engine, *mds, attr=attr)
+        zemm.InnerProductPrimitiveDesc(engine, *mds, attr=attr)
 
 
 def test_a_bias_that_is_not_there(stream: zemm.Stream) -> None:
     """Programs of oneDNN may pass a memory of the zero descriptor that the query gives; no other one."""
     src, weights = integers((N, 6), "f32"), integers((OC, 6), "f32")
     mds = [zemm.MemoryDesc(values.shape, "f32") for values in (src, weights)]
-    pd = InnerProductDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), "f32"))
+    pd = zemm.InnerProductPrimitiveDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), "f32"))
     args = inputs(stream, pd, src, weights)
     nothing = zemm.Memory(pd.query_md("weights_md", 1), stream.engine)
     assert np.array_equal(execute(stream, pd, {**args, BIAS: nothing}), product(src, weights))
@@ -441,15 +411,26 @@ def test_a_bias_that_is_not_there(stream: zemm.Stream) -> None:
 
 
 def test_wrong_prop_kind(engine: zemm.Engine) -> None:
+    """C refuses the kinds that have no word in Python."""
     mds = [zemm.MemoryDesc(dims, "f32") for dims in ((5, 6), (18, 6), (5, 18))]
-    with pytest.raises(INVALID, match="prop_kind is backward_data"):
-        InnerProductDesc(engine, *mds, prop_kind=BACKWARD)
+    with pytest.raises(INVALID, match="prop_kind is 'backward_data', none of: forward_training"):
+        zemm.InnerProductPrimitiveDesc(engine, *mds, prop_kind="backward_data")  # type: ignore[arg-type]
+    src, weights, dst = (md._handle for md in mds)
+    tensors = (src, weights, library.NULL, dst, library.NULL)
+    with pytest.raises(INVALID, match="prop_kind is backward_data, it must be"):
+        library.create(
+            "primitive_desc",
+            "inner_product_forward_primitive_desc_create",
+            engine._handle,
+            library.value_of("prop_kind", "backward_data"),
+            *tensors,
+        )
 
 
 def test_wrong_types(engine: zemm.Engine) -> None:
     mds = [zemm.MemoryDesc(dims, dt) for dims, dt in (((5, 6), "s8"), ((18, 6), "f32"), ((5, 18), "f32"))]
     with pytest.raises(INVALID, match="no accumulation type"):
-        InnerProductDesc(engine, *mds)
+        zemm.InnerProductPrimitiveDesc(engine, *mds)
 
 
 @pytest.mark.parametrize("short", [SRC, WEIGHTS, BIAS, DST, zemm.ARG["SCRATCHPAD"]])
@@ -460,7 +441,7 @@ def test_memory_that_is_too_small(stream: zemm.Stream, short: int) -> None:
     attr.set_scratchpad_mode("user")
     mds = [zemm.MemoryDesc((5, 6, 2), "f32", "acb"), zemm.MemoryDesc((18, 6, 2), "f32", "abc")]
     dst, bias = zemm.MemoryDesc((5, 18), "f32"), zemm.MemoryDesc((18,), "f32")
-    pd = InnerProductDesc(engine, *mds, dst, bias, attr)
+    pd = zemm.InnerProductPrimitiveDesc(engine, *mds, dst, bias, attr)
     scratchpad = pd.query_md("scratchpad_md")
     assert scratchpad.size >= 5 * 6 * 2 * 4
     all_mds = {SRC: mds[0], WEIGHTS: mds[1], BIAS: bias, DST: dst, zemm.ARG["SCRATCHPAD"]: scratchpad}

@@ -18,6 +18,9 @@ from zemm._library import library, lists
 from zemm._objects import post_op_names
 
 ROOT = Path(__file__).resolve().parents[1]
+OTHER_PROP_KINDS = {
+    "undef", "forward", "backward", "backward_data", "backward_weights", "backward_bias",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -29,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
         (words.ScratchpadMode, "scratchpad_mode", set()),
         (words.RoundingMode, "rounding_mode", set()),
         (words.QuantizationMode, "quantization_mode", {"undef"}),
+        (words.ForwardKind, "prop_kind", OTHER_PROP_KINDS),
         (words.Peak, "peak", set()),
     ],
 )

@@ -159,6 +159,18 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         zemm.ReorderPrimitiveDesc,
         {"src_engine": h.engine, "src": MD, "dst": MD, "attr": None, "dst_engine": None},
     ),
+    "InnerProductPrimitiveDesc": lambda h: (
+        zemm.InnerProductPrimitiveDesc,
+        {
+            "engine": h.engine,
+            "src": MD,
+            "weights": zemm.MemoryDesc((3, MD.dims[1]), "f32"),
+            "dst": zemm.MemoryDesc((MD.dims[0], 3), "f32"),
+            "bias": None,
+            "attr": None,
+            "prop_kind": "forward_inference",
+        },
+    ),
     "DynamicQuantizePrimitiveDesc": lambda h: (
         zemm.DynamicQuantizePrimitiveDesc,
         {

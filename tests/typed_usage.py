@@ -76,3 +76,5 @@ pd = zemm.MatmulPrimitiveDesc(engine, md, md, md, attr=attr)
 pd.query_md("dst_md")
 pd.query_md("dst")  # refused
 zemm.Primitive(pd).execute(stream, {zemm.ARG_SRC: x})  # refused
+zemm.InnerProductPrimitiveDesc(engine, md, md, md, prop_kind="forward_training")
+zemm.InnerProductPrimitiveDesc(engine, md, md, md, prop_kind="backward")  # refused

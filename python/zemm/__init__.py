@@ -48,6 +48,7 @@ from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import PackedWeights, pack
 from zemm.primitive import (
     DynamicQuantizePrimitiveDesc,
+    InnerProductPrimitiveDesc,
     MatmulPrimitiveDesc,
     Module,
     Primitive,
@@ -144,6 +145,7 @@ __all__ = [
     "DeviceError",
     "DynamicQuantizePrimitiveDesc",
     "Engine",
+    "InnerProductPrimitiveDesc",
     "InvalidArgumentsError",
     "Linear",
     "MatmulPrimitiveDesc",

@@ -13,7 +13,7 @@ from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
-from zemm.words import IntQuery, MdQuery
+from zemm.words import ForwardKind, IntQuery, MdQuery
 
 PD = TypeVar("PD", bound="PrimitiveDesc")
 
@@ -132,6 +132,44 @@ class MatmulPrimitiveDesc(PrimitiveDesc):
         self._keep_problem((src, weights, dst, bias), attr)
 
 
+class InnerProductPrimitiveDesc(PrimitiveDesc):
+    """dst[n, oc] = sum over ic and all places of src[n, ic, ..] * weights[oc, ic, ..], with bias [OC] and
+    attributes. A matmul computes it.
+
+    src and weights have 2 to 5 dimensions. The library chooses the layout of a tensor of tag "any". Scales and
+    zero points need an s8 or u8 src; their masks are 0, of weights also 1. prop_kind: both compute the same.
+
+    ValueError: the shapes or types make no inner product. NotImplementedError: the library has no
+    implementation.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        src: MemoryDesc,
+        weights: MemoryDesc,
+        dst: MemoryDesc,
+        bias: MemoryDesc | None = None,
+        attr: Attr | None = None,
+        prop_kind: ForwardKind = "forward_inference",
+    ) -> None:
+        check.choice(prop_kind, ForwardKind, "prop_kind")
+        self._make(
+            engine,
+            (engine,),
+            "inner_product_forward_primitive_desc_create",
+            check.handle(engine, Engine, "engine"),
+            library.value_of("prop_kind", prop_kind),
+            check.handle(src, MemoryDesc, "src"),
+            check.handle(weights, MemoryDesc, "weights"),
+            _optional(bias, MemoryDesc, "bias"),
+            check.handle(dst, MemoryDesc, "dst"),
+            _optional(attr, Attr, "attr"),
+        )
+        self._keep_problem((src, weights, dst, bias), attr)
+        self._settings["prop_kind"] = (prop_kind,)
+
+
 class ReorderPrimitiveDesc(PrimitiveDesc):
     """dst = src in another layout or data type, with scales, zero points and a sum post-op from
     attr.
@@ -212,7 +250,7 @@ def _optional(value: Any, kind: type[Any], name: str) -> Any:
 
 
 class Primitive(ProcessBound):
-    """A matmul, reorder or dynamic quantisation, ready to run. Several threads may execute it at the same
+    """A matmul, inner product, reorder or dynamic quantisation, ready to run. Several threads may execute it at the same
     time, each on its stream."""
 
     def __init__(self, pd: PrimitiveDesc) -> None:

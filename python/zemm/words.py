@@ -18,6 +18,7 @@ AccumulationMode = Literal["strict", "relaxed", "any", "s32", "f32", "f16"]
 ScratchpadMode = Literal["library", "user"]
 RoundingMode = Literal["environment", "stochastic"]
 QuantizationMode = Literal["static_sazp", "dynamic_mx", "dynamic_fp"]
+ForwardKind = Literal["forward_training", "forward_inference"]
 Peak = Literal[
     "int8", "f32", "copy", "read", "bf16", "amx_int8", "amx_bf16", "amx_fp16", "xmx_int8", "xmx_half",
     "xmx_tf32",

@@ -65,6 +65,7 @@ _PREFIXES = {
     "quantization_mode": "zemm_quantization_mode_",
     "primitive_kind": "zemm_",
     "alg_kind": "zemm_",
+    "prop_kind": "zemm_",
     "query": "zemm_query_",
     "peak": "zemm_peak_",
 }
