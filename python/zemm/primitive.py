@@ -136,8 +136,9 @@ class InnerProductPrimitiveDesc(PrimitiveDesc):
     """dst[n, oc] = sum over ic and all places of src[n, ic, ..] * weights[oc, ic, ..], with bias [OC] and
     attributes. A matmul computes it.
 
-    src and weights have 2 to 5 dimensions. The library chooses the layout of a tensor of tag "any". Scales and
-    zero points need an s8 or u8 src; their masks are 0, of weights also 1. prop_kind: both compute the same.
+    src and weights have 2 to 5 dimensions. The library chooses the layout of a tensor of tag "any". Scales
+    and zero points need an s8 or u8 src; their masks are 0, of weights also 1. prop_kind: both compute the
+    same.
 
     ValueError: the shapes or types make no inner product. NotImplementedError: the library has no
     implementation.
@@ -250,8 +251,8 @@ def _optional(value: Any, kind: type[Any], name: str) -> Any:
 
 
 class Primitive(ProcessBound):
-    """A matmul, inner product, reorder or dynamic quantisation, ready to run. Several threads may execute it at the same
-    time, each on its stream."""
+    """A matmul, inner product, reorder or dynamic quantisation, ready to run. Several threads may execute it
+    at the same time, each on its stream."""
 
     def __init__(self, pd: PrimitiveDesc) -> None:
         handle = check.handle(pd, PrimitiveDesc, "pd")

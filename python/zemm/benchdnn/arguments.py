@@ -108,7 +108,16 @@ def quantization_dims(case: Case, entry: Quantization) -> tuple[int, ...]:
     quantises."""
     problem = case.problem
     tensor = {SRC: problem.src, WEI: problem.wei}.get(entry.arg, problem.dst)
-    return masks.grouped_dims(masks.quantization_mask(entry.mask, problem.ndims), entry.groups, tensor)
+    return masks.grouped_dims(mask_of(case, entry), entry.groups, tensor)
+
+
+def mask_of(case: Case, entry: Quantization) -> int:
+    """The mask of scales, zero points, offsets or reductions. The output channels of an inner product are
+    dimension 0 of its weights."""
+    ndims = case.problem.ndims
+    if not case.is_inner_product:
+        return masks.quantization_mask(entry.mask, ndims)
+    return 1 if (entry.arg, entry.mask) == (WEI, "per_oc") else masks.post_op_mask(entry.mask, ndims)
 
 
 def post_op_tensors(case: Case) -> list[Argument]:
@@ -124,8 +133,8 @@ def post_op_tensors(case: Case) -> list[Argument]:
                 full = Operand("per_tensor")
                 found.append(_operand(case, post_op_arg(index, 3), "condition", op.condition or full, "s8"))
         elif isinstance(op, Prelu):
-            tag = normalized("axb", case.problem.ndims)
-            dims = masks.masked_dims(masks.post_op_mask(op.mask, case.problem.ndims), case.problem.dst)
+            tag = normalized("axb", case.dst_ndims)
+            dims = masks.masked_dims(masks.post_op_mask(op.mask, case.dst_ndims), case.problem.dst)
             found.append(Argument(post_op_arg(index, WEI), "prelu", dims, "f32", tag))
     return found
 
@@ -160,12 +169,12 @@ def random_arguments(case: Case) -> list[Argument]:
 
 def dropout_mask(case: Case) -> Argument:
     """The u8 output that says which elements dropout kept."""
-    tag = normalized(case.attributes.dropout.tag, case.problem.ndims)
+    tag = normalized(case.attributes.dropout.tag, case.dst_ndims)
     return Argument(DROPOUT_MASK, "dropout mask", case.problem.dst, "u8", tag, is_output=True)
 
 
 def _operand(case: Case, arg: int, role: str, operand: Operand, data_type: str) -> Argument:
-    ndims = case.problem.ndims
+    ndims = case.dst_ndims
     mask = masks.post_op_mask(operand.mask or ("per_tensor" if role in IN_PLACE else "0"), ndims)
     dims = masks.masked_dims(mask, case.problem.dst)
     if case.grouped and mask == 0 and role != "condition":

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-VERIFICATION = "ERROR: matmul driver: "
 _FEW = 20
 
 
@@ -20,6 +19,14 @@ class UsageError(Exception):
     def __init__(self, sentence: str, exit_code: int = 1) -> None:
         super().__init__(sentence)
         self.exit_code = exit_code
+
+
+def verification(driver: str) -> str:
+    """The beginning of a sentence about a case that a driver refuses before it runs."""
+    return f"ERROR: {driver} driver: "
+
+
+VERIFICATION = verification("matmul")
 
 
 def integer(text: str, what: str, low: int = -(2**63), high: int = 2**63 - 1) -> int:

@@ -13,7 +13,7 @@ from zemm.benchdnn import arguments as args
 from zemm.benchdnn.arguments import Argument
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.encodings import Groups, Sparsity
-from zemm.benchdnn.masks import post_op_mask, quantization_mask
+from zemm.benchdnn.masks import post_op_mask
 from zemm.benchdnn.post_ops import Binary, Depthwise, Eltwise, Prelu, Sum
 
 
@@ -48,27 +48,29 @@ def primitive_desc(zemm: Any, engine: Any, case: Case, with_attributes: bool = T
     masks[args.BIAS] = case.runtime_dst_mask & case.bia_mask
     descs = {arg: memory_desc(zemm, a, masks[arg]) for arg, a in found.items()}
     attr = attributes(zemm, case) if with_attributes else None
-    return zemm.MatmulPrimitiveDesc(
-        engine, descs[args.SRC], descs[args.WEI], descs[args.DST], bias=descs.get(args.BIAS), attr=attr
-    )
+    tensors = (descs[args.SRC], descs[args.WEI], descs[args.DST], descs.get(args.BIAS))
+    if case.is_inner_product:
+        kind = "forward_inference" if case.direction == "FWD_I" else "forward_training"
+        return zemm.InnerProductPrimitiveDesc(engine, *tensors, attr, kind)
+    return zemm.MatmulPrimitiveDesc(engine, *tensors, attr)
 
 
 def attributes(zemm: Any, case: Case) -> Any:
     """The attributes of a case as an object of the library."""
-    attr, wanted, ndims = zemm.Attr(), case.attributes, case.problem.ndims
+    attr, wanted = zemm.Attr(), case.attributes
     for entry in wanted.scales:
         attr.set_scales(
-            entry.arg, quantization_mask(entry.mask, ndims), entry.groups, entry.data_type, entry.on_host,
+            entry.arg, args.mask_of(case, entry), entry.groups, entry.data_type, entry.on_host,
             entry.quantization_mode,
         )  # fmt: skip
     for entry in wanted.zero_points:
-        mask = quantization_mask(entry.mask, ndims)
+        mask = args.mask_of(case, entry)
         attr.set_zero_points(entry.arg, mask, entry.groups, entry.data_type, entry.on_host)
     for entry in wanted.offsets:
-        mask = quantization_mask(entry.mask, ndims)
+        mask = args.mask_of(case, entry)
         attr.set_offsets(entry.arg, mask, entry.groups, entry.data_type)
     for entry in wanted.reductions:
-        mask = quantization_mask(entry.mask, ndims)
+        mask = args.mask_of(case, entry)
         attr.set_precomputed_reductions(entry.arg, mask, entry.groups, entry.data_type)
     if wanted.post_ops:
         attr.set_post_ops(post_ops(zemm, case))
@@ -108,7 +110,7 @@ def post_ops(zemm: Any, case: Case) -> Any:
             ]
             chain.append_binary(f"binary_{op.name}", *(memory_desc(zemm, source) for source in sources))
         elif isinstance(op, Prelu):
-            chain.append_prelu(post_op_mask(op.mask, case.problem.ndims))
+            chain.append_prelu(post_op_mask(op.mask, case.dst_ndims))
         elif isinstance(op, Depthwise):
             chain.append_dw()
     return chain

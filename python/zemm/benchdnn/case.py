@@ -8,6 +8,7 @@ from zemm.benchdnn import atoms, masks
 from zemm.benchdnn.attributes import Attributes, Fpmath, Quantization
 from zemm.benchdnn.descriptor import Descriptor
 from zemm.benchdnn.encodings import Encoding, Grouped
+from zemm.benchdnn.inner_product import WITH_BIAS, InnerProduct
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.options import repro as options_repro
 from zemm.benchdnn.post_ops import PostOp
@@ -83,7 +84,8 @@ _ATTRIBUTE_KNOBS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One case. `dt`, `tags` and `strides` have entries for src, weights and dst."""
+    """One case. `dt`, `tags` and `strides` have entries for src, weights and dst. `direction`: that of an
+    inner product."""
 
     options: Options
     problem: Descriptor
@@ -100,6 +102,11 @@ class Case:
     impl_filter: ImplFilter
     quantize: str = ""
     peer: PeerChanges = PeerChanges()
+    direction: str = ""
+
+    @property
+    def is_inner_product(self) -> bool:
+        return isinstance(self.problem, InnerProduct)
 
     @property
     def has_bias(self) -> bool:
@@ -118,8 +125,16 @@ class Case:
         return self.problem.dst
 
     @property
+    def dst_ndims(self) -> int:
+        """The number of dims that masks of post-ops are about."""
+        return len(self.problem.dst)
+
+    @property
     def bias_dims(self) -> tuple[int, ...]:
-        """The dims of bias: with groups of rows it has a row for each group."""
+        """The dims of bias: with groups of rows it has a row for each group. That of an inner product has
+        one dimension."""
+        if self.is_inner_product:
+            return (self.problem.n,)
         if self.grouped and self.grouped.dim == 0:
             return (self.grouped.count, self.problem.n)
         return masks.masked_dims(self.bia_mask, self.problem.dst)
@@ -140,19 +155,23 @@ class Case:
     def knobs(self) -> list[tuple[str, str, str]]:
         """(option, value, default) of all options but attributes, in the order of repro lines."""
         same = len(set(self.dt)) == 1
+        dt = ("--dt", self.dt[0] if same else ":".join(self.dt), "f32")
+        bias = ("--bia-dt", self.bia_dt, "undef")
+        tags = [(f"--{name}tag", tag, "any") for name, tag in zip("swd", self.tags, strict=True)]
+        if self.is_inner_product:
+            own_bias = [] if self.direction in WITH_BIAS else [bias]
+            return [("--dir", self.direction, "FWD_B"), dt, *own_bias, *tags]
         return [
-            ("--dt", self.dt[0] if same else ":".join(self.dt), "f32"),
-            ("--stag", self.tags[0], "any"),
-            ("--wtag", self.tags[1], "any"),
-            ("--dtag", self.tags[2], "any"),
+            dt,
+            *tags,
             ("--strides", ":".join(map(atoms.show_dims, self.strides)), "::"),
             ("--runtime_dims_masks", ":".join(map(str, self.runtime_masks)), "0:0"),
-            ("--bia-dt", self.bia_dt, "undef"),
+            bias,
             ("--bia_mask", str(self.bia_mask), "2"),
         ]
 
     def repro(self) -> str:
-        """The part of the repro line after `--matmul `."""
+        """The part of the repro line after `--matmul ` or `--ip `."""
         canonical = self.options.canonical
         parts = [f"{knob}={value}" for knob, value, default in self.knobs() if canonical or value != default]
         if not self.is_dense:
@@ -169,7 +188,7 @@ class Case:
     @property
     def descriptor(self) -> str:
         """The problem with its name, as in a case line."""
-        return f"{self.problem}_n{self.problem.name}" if self.problem.name else str(self.problem)
+        return self.problem.token(self.options.canonical)
 
     def shown_attributes(self) -> list[str]:
         """`option=value` of the attributes that differ from the default of the mode."""
@@ -184,7 +203,7 @@ class Case:
         return [] if all(part.startswith("--attr-precomputed-reductions=") for part in shown) else shown
 
     def full_repro(self, impl: str = "") -> str:
-        """The whole repro line, with global options and `--matmul`. impl: the implementation that
+        """The whole repro line, with global options and the driver. impl: the implementation that
         the line asks for."""
         wanted = f"--impl={impl} " if impl else ""
-        return f"{options_repro(self.options)}--matmul {wanted}{self.repro()}"
+        return f"{options_repro(self.options)}--{self.problem.driver} {wanted}{self.repro()}"

@@ -35,7 +35,7 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
             drawn = drawn.clip(*_REDUCED.get(dt, (None, None)))
     elif role == "wei":
         drawn = fill.integers(count, "WEI", filling.wei, 1.0, _common_zero_point(case, args.WEI), dt)
-        if not isinstance(argument.encoding, Groups):
+        if not (isinstance(argument.encoding, Groups) or case.is_inner_product):
             *batch, k, n = argument.dims
             return drawn.reshape(*batch, n, k).swapaxes(-1, -2)
     elif role == "bias":

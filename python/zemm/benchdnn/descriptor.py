@@ -3,6 +3,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from zemm.benchdnn import atoms
 from zemm.benchdnn.atoms import VERIFICATION, UsageError
@@ -15,6 +16,8 @@ class Descriptor:
     """Logical dims of src (.., M, K) and weights (.., K, N), and the name of the problem. There are
     as many for both; but with groups of rows (`--grouped`) src is [M, K] and weights are
     [groups, K, N]."""
+
+    driver: ClassVar[str] = "matmul"
 
     src: tuple[int, ...]
     wei: tuple[int, ...]
@@ -47,6 +50,10 @@ class Descriptor:
     def ops(self) -> int:
         """The number of multiplications and additions: 2 * elements of dst * K."""
         return 2 * math.prod(self.dst) * self.k
+
+    def token(self, canonical: bool = False) -> str:
+        """The DESC of a case line, with the name. canonical: also what can be left out."""
+        return f"{self}_n{self.name}" if self.name else str(self)
 
     def __str__(self) -> str:
         return f"{atoms.show_dims(self.src)}:{atoms.show_dims(self.wei)}"

@@ -3,14 +3,15 @@
 them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from zemm.benchdnn import atoms, batch, bre, knobs, options
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case
-from zemm.benchdnn.descriptor import parse_descriptor
+from zemm.benchdnn.descriptor import Descriptor, parse_descriptor
+from zemm.benchdnn.inner_product import WITH_BIAS, parse_inner_product
 from zemm.benchdnn.options import Options
 from zemm.benchdnn.settings import Settings
 
@@ -18,6 +19,12 @@ _MAX_DEPTH = 32
 _MAX_FILES, _MAX_JOBS = 10_000, 1_000_000  # files may name others, and lists multiply
 _MAX_DISTANCE = 6  # of names that are suggested instead of an unknown one
 _OPEN_END = "No problem found for a given option!"
+# The drivers: what a DESC begins with, and its parser.
+_DRIVERS: dict[str, tuple[str, Callable[[str], Descriptor]]] = {
+    "matmul": ("[0-9]", parse_descriptor),
+    "ip": ("[a-z]", parse_inner_product),
+}
+_CHOICES = " or ".join(f"--{name}" for name in _DRIVERS)
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Walker:
         self._opened_from: list[Path] = []
         self._open: list[Path] = []  # the files that are being read, each named by the one before
         self._count_of_files = 0
-        self._in_driver = False
+        self._driver = ""
         self._open_end = False
 
     def run(self, arguments: Sequence[str]) -> None:
@@ -51,24 +58,22 @@ class Walker:
         if not arguments:
             raise UsageError("err: no arguments passed")
         self._take(arguments, 0)
-        if not self._in_driver:
-            raise UsageError("err: no driver given: only --matmul is known")
+        if not self._driver:
+            raise UsageError(f"err: no driver given: {_CHOICES}")
 
     def _take(self, tokens: Sequence[str], depth: int) -> None:
         for token in tokens:
             self._open_end = False
-            if token[:1].isdigit() and self._in_driver:
+            if self._driver and re.match(_DRIVERS[self._driver][0], token):
                 self._expand(token)
             elif token.startswith("-"):
-                self._open_end = self._in_driver
+                self._open_end = bool(self._driver)
                 self._option(token, depth)
             else:
-                kind = (
-                    "an option or a problem" if self._in_driver else "an option or a driver such as --matmul"
-                )
+                kind = "an option or a problem" if self._driver else "an option or a driver such as --matmul"
                 raise UsageError(f"err: '{token}' is not {kind}")
         if self._open_end:
-            self.warnings.append(f"matmul driver: WARNING: {_OPEN_END}")
+            self._warn(_OPEN_END)
             self._open_end = False
 
     def _option(self, token: str, depth: int) -> None:
@@ -78,8 +83,8 @@ class Walker:
         name, equals, text = token.removeprefix("--").partition("=")
         if not token.startswith("--"):
             raise UsageError(f"err: unknown option '{token}'", 2)
-        if token == "--matmul":
-            self._enter_driver()
+        if name in _DRIVERS and not equals:
+            self._enter_driver(name)
         elif name in options.NAMES and equals:
             self.options = options.apply(self.options, name, text)
         elif token == "--peak":
@@ -88,30 +93,37 @@ class Walker:
             self.files[name].append(text)
         elif name == "batch" and equals:
             self._batch(text, depth)
-        elif not self._in_driver:
+        elif not self._driver:
             if name in knobs.NAMES:
-                raise UsageError(f"err: '{token}' comes before --matmul, whose option it is")
-            known = [f"--{other}" for other in ("matmul", "batch", *self.files, *options.NAMES)]
+                raise UsageError(f"err: '{token}' comes before {_CHOICES}, whose option it is")
+            known = [f"--{other}" for other in (*_DRIVERS, "batch", *self.files, *options.NAMES)]
             raise UsageError(f"err: {atoms.unknown('driver or global option', f'--{name}', known)}")
         elif token == "--reset":
             self.settings = knobs.reset(self.settings)
-        elif name in knobs.NAMES and name != "reset" and equals:
+        elif name in knobs.names_of(self._driver) and name != "reset" and equals:
             if name == "bia_dt":
-                self.warnings.append("matmul driver: WARNING: --bia_dt is deprecated, use --bia-dt")
+                self._warn("--bia_dt is deprecated, use --bia-dt")
             knobs.apply(self.settings, name, text, self.options.allow_enum_tags_only)
+        elif name in knobs.NAMES and name not in knobs.names_of(self._driver):
+            (other,) = (driver for driver in _DRIVERS if name in knobs.names_of(driver))
+            raise UsageError(f"err: '{token}' is an option of --{other}, not of --{self._driver}", 2)
         else:
-            raise UsageError(
-                _unknown_option(name, token, (*options.NAMES, *knobs.NAMES, *self.files, "batch")), 2
-            )
+            known = (*options.NAMES, *knobs.names_of(self._driver), *self.files, "batch")
+            raise UsageError(_unknown_option(name, token, known), 2)
 
-    def _enter_driver(self) -> None:
-        if not self._in_driver and self.options.mode == "B":
+    def _enter_driver(self, name: str) -> None:
+        if self._driver not in ("", name):
+            raise UsageError(f"err: --{name} after --{self._driver}: a command line is for one driver")
+        if not self._driver and self.options.mode == "B":
             self.settings.is_bitwise = True
-        self._in_driver = self._open_end = True
+        self._driver, self._open_end = name, True
+
+    def _warn(self, sentence: str) -> None:
+        self.warnings.append(f"{self._driver} driver: WARNING: {sentence}")
 
     def _batch(self, name: str, depth: int) -> None:
-        if not self._in_driver:
-            raise UsageError(f"err: --batch={name} comes before --matmul")
+        if not self._driver:
+            raise UsageError(f"err: --batch={name} comes before {_CHOICES}")
         if depth >= _MAX_DEPTH:
             raise UsageError(f"--batch={name}: files are nested deeper than {_MAX_DEPTH}")
         path = batch.find(name, self._opened_from)
@@ -139,7 +151,8 @@ class Walker:
             raise UsageError(f"err: --batch={path}: more than {_MAX_FILES} files are to be read")
 
     def _expand(self, token: str) -> None:
-        problem = parse_descriptor(token)
+        problem = _DRIVERS[self._driver][1](token)
+        self._check_bias()
         if self.options.mode == "C" and not self.options.fills:
             raise UsageError("err: --mode-modifier=M leaves tensors without values, which mode C compares")
         pattern = bre.compiled(self.settings.match, "--match") if self.settings.match else None
@@ -150,6 +163,12 @@ class Walker:
                 raise UsageError(f"err: problem '{token}': these are more than {_MAX_JOBS} cases")
             for _ in range(self.options.repeats_per_prb):
                 self.jobs.append(Job(len(self.jobs), case, self.settings.perf_template))
+
+    def _check_bias(self) -> None:
+        """Warn, as benchdnn, if a direction gives bias another type than --bia-dt does."""
+        settings = self.settings
+        if self._driver == "ip" and {*settings.bia_dt} != {"undef"} and {*settings.direction} & {*WITH_BIAS}:
+            self._warn(f"--bia-dt has no effect with --dir={' and '.join(WITH_BIAS)}, whose bias is f32")
 
 
 def _unknown_option(name: str, token: str, known: Sequence[str]) -> str:

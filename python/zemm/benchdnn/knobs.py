@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses the options of the matmul driver: `--name=LIST` sets a field of Settings."""
+"""Parses the options of the drivers: `--name=LIST` sets a field of Settings."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +11,7 @@ from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Strides
 from zemm.benchdnn.encodings import MAX_END, Encoding, Grouped, Sparsity
 from zemm.benchdnn.group_profiles import GroupProfile, is_profile, parse_profile
+from zemm.benchdnn.inner_product import DIRECTIONS
 from zemm.benchdnn.options import PEERS, ImplFilter, impl_filter
 from zemm.benchdnn.post_ops import parse_post_ops
 from zemm.benchdnn.settings import Settings, three_types
@@ -79,6 +80,10 @@ def _grouped(text: str, what: str) -> Grouped | GroupProfile:
     return Grouped(dim, sizes, atoms.integer(fields[3], what, 0, MAX_END) if len(fields) > 3 else 0)
 
 
+def _direction(text: str, what: str) -> str:
+    return atoms.choice(text, what, [name.lower() for name in DIRECTIONS]).upper()
+
+
 def _context(text: str, what: str) -> str:
     """`N|auto[:CORE_TYPE[:THREADS_PER_CORE]]` with all three fields."""
     what = f"{what}={text}"
@@ -91,6 +96,8 @@ def _context(text: str, what: str) -> str:
 
 
 _KNOBS = {
+    "dir": Knob("direction", _plain(_direction)),
+    "mb": Knob("mb", _plain(partial(atoms.integer, low=0))),
     "dt": Knob("dt", _plain(_data_types)),
     "stag": Knob("stag", parse_tag),
     "wtag": Knob("wtag", parse_tag),
@@ -126,7 +133,17 @@ _PEER_KNOBS = (
     "attr-precomputed-reductions", "attr-post-ops", "attr-fpmath",
 )  # fmt: skip
 _SINGLE = ("impl", "skip-impl", "match", "perf-template", "quantize")
-NAMES = (*_KNOBS, *_SINGLE, *(f"peer-{name}" for name in _PEER_KNOBS), "reset")
+_PEERS = tuple(f"peer-{name}" for name in _PEER_KNOBS)
+NAMES = (*_KNOBS, *_SINGLE, *_PEERS, "reset")
+_OF_MATMUL = (
+    "strides", "bia_dt", "bia_mask", "runtime_dims_masks", "encoding", "grouped", "quantize", *_PEERS,
+)  # fmt: skip
+_ONLY_OF = {**dict.fromkeys(_OF_MATMUL, "matmul"), "dir": "ip", "mb": "ip"}
+
+
+def names_of(driver: str) -> tuple[str, ...]:
+    """The names of a driver's options."""
+    return tuple(name for name in NAMES if _ONLY_OF.get(name, driver) == driver)
 
 
 def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
@@ -188,7 +205,7 @@ def _peer_value(name: str, text: str, what: str, enum_tags: bool) -> Any:
     if not text:
         raise UsageError(f"{what}= has no value: without the option peers get that of the case")
     value = knob.parse(text, what, enum_tags)
-    return three_types(value, what) if name == "dt" else value
+    return three_types(value, f"{atoms.VERIFICATION}{what}") if name == "dt" else value
 
 
 def reset(settings: Settings) -> Settings:

@@ -16,7 +16,7 @@ from zemm.benchdnn.records import Record, Run
 from zemm.benchdnn.whole_file import check_writable, write_whole
 
 _FORMULA = ("=", "+", "-", "@", "\t")
-_CASE = "--matmul "  # what the line of a case begins with: no formula, and a shell can run it
+_CASE = ("--matmul ", "--ip ")  # what the line of a case begins with: no formula, and a shell can run it
 
 
 def check(outputs: list[str], plots: list[str], is_timed: bool) -> None:

@@ -122,7 +122,8 @@ def _value(token: Token, row: Row) -> str:
 def _text(name: str, row: Row) -> str:
     case = row.case
     dt = case.dt[0] if len(set(case.dt)) == 1 else ":".join(case.dt)
-    stag, wtag, dtag = (normalized(tag, case.problem.ndims) for tag in case.tags)
+    ndims = (case.problem.ndims, case.problem.ndims, case.dst_ndims)
+    stag, wtag, dtag = map(normalized, case.tags, ndims)
     texts = {
         "prb": case.full_repro(),
         "desc": case.descriptor,
@@ -138,7 +139,8 @@ def _text(name: str, row: Row) -> str:
         "attr": " ".join(case.shown_attributes()),
         "ctx-init": case.ctx_init,
         "ctx-exe": case.ctx_exe,
-        "driver": "matmul",
+        "dir": case.direction or NONE,
+        "driver": case.problem.driver,
         "impl": row.impl,
         "idx": str(row.job.index),
         "who": row.who,

@@ -20,6 +20,10 @@ _TABLE: dict[str, dict[str, Range]] = {
     "DST": {"f16": (-4, 4), "f8_e5m2": (-4, 4), "f8_e4m3": (-4, 4), "f4_e2m1": (-2, 2), "s8": (-4, 4),
             "u8": (0, 8), "s32": (-128, 128)},
 }  # fmt: skip
+# Those of inner products that are different.
+_IP_TABLE: dict[str, dict[str, Range]] = {
+    "SRC": {"f32": (-32, 32)}, "WEI": {"f32": (-32, 32), "bf16": (-8, 8)}, "DST": {"u8": (0, 160)},
+}  # fmt: skip
 _OTHER: Range = (-8, 8)
 _ACC_DIGITS = {"strict": 24, "f32": 24, "f16": 11, "relaxed": 11, "any": 11, "s32": 31}
 
@@ -51,9 +55,9 @@ def filling(case: Case) -> Filling:
     src_dt, wei_dt, dst_dt = case.dt
     total = next((op for op in case.attributes.post_ops if isinstance(op, Sum)), None)
     old_dst_dt = total.data_type if total and total.data_type != "undef" else dst_dt
-    src = _lookup("SRC", _under_fpmath(src_dt, case))
-    wei = _lookup("WEI", _under_fpmath(wei_dt, case))
-    dst = _lookup("DST", old_dst_dt)
+    src = _lookup("SRC", _under_fpmath(src_dt, case), case)
+    wei = _lookup("WEI", _under_fpmath(wei_dt, case), case)
+    dst = _lookup("DST", old_dst_dt, case)
     dst_is_wide = BY_NAME[dst_dt].bits >= 32
     if src_dt == "u8" and BY_NAME[wei_dt].bits == 8 and dst_is_wide:
         src = (src[0], 160)
@@ -70,11 +74,12 @@ def filling(case: Case) -> Filling:
         halve_src = not halve_src
     boost = 3 if BY_NAME[wei_dt].bits <= 8 and dst_dt != "s32" else 1
     density = min(1.0, _safe_terms(digits, src, wei) / max(case.problem.k, 1) * boost)
-    return Filling(src, wei, _lookup("BIA", case.bia_dt), dst, old_dst_dt, density)
+    return Filling(src, wei, _lookup("BIA", case.bia_dt, case), dst, old_dst_dt, density)
 
 
-def _lookup(kind: str, dt: str) -> Range:
-    return _TABLE[kind].get(dt, _OTHER)
+def _lookup(kind: str, dt: str, case: Case) -> Range:
+    found = _TABLE[kind].get(dt, _OTHER)
+    return _IP_TABLE.get(kind, {}).get(dt, found) if case.is_inner_product else found
 
 
 def _under_fpmath(dt: str, case: Case) -> str:

@@ -59,7 +59,11 @@ def expected(case: Case, values: Values, old_dst: Floats, dst_layout: Layout) ->
 
 
 def _product(case: Case, src: Floats, wei: Floats) -> Floats:
-    """src times weights; with groups each group of src times its own weights."""
+    """src times weights; with groups each group of src times its own weights; the rows of an inner product
+    with all dims but the first as one."""
+    if case.is_inner_product:
+        k = case.problem.k
+        return matmul(src.reshape(-1, k), wei.reshape(-1, k).T)
     if not case.grouped:
         return matmul(src, wei)
     grouped = case.grouped

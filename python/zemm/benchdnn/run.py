@@ -104,7 +104,10 @@ class Runner:
             elif reason := skip_reason(case):
                 if reason == verdict.INVALID_CASE and case.options.verbose >= 1:
                     task.result.lines.append(f"[INVALID]: {runtime_masks_error(case)}")
-                task.result.end(verdict.SKIPPED, reason)
+                sentence = (
+                    f"--dir={case.direction}: zemm has forward passes only" if is_backward(case) else ""
+                )
+                task.result.end(verdict.SKIPPED, reason, sentence)
             else:
                 task.engine = self._engine(case.options.engine)
                 announce(job, "create")
@@ -168,7 +171,14 @@ def skip_reason(case: Case) -> str:
         return verdict.EXECUTION_MODE
     if isinstance(case.layout, Encoding) and any(entry.kind == "packed" for entry in case.layout.tensors):
         return verdict.NOT_SUPPORTED
+    if is_backward(case):
+        return verdict.NOT_SUPPORTED
     return verdict.INVALID_CASE if runtime_masks_error(case) else ""
+
+
+def is_backward(case: Case) -> bool:
+    """Whether the case is a backward pass, which zemm does not have."""
+    return case.direction.startswith("BWD")
 
 
 def runtime_masks_error(case: Case) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the matmul driver, which `--reset` restores. A DESC is run once for each combination
+"""Settings of a driver, which `--reset` restores. A DESC is run once for each combination
 of their values, in benchdnn's order."""
 
 import itertools
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from zemm.benchdnn.atoms import VERIFICATION as ERROR
-from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.atoms import UsageError, verification
 from zemm.benchdnn.attributes import Attributes, Dropout, Fpmath, Quantization, Rounding
 from zemm.benchdnn.case import ANY_THREADS, Case, PeerChanges, Strides
 from zemm.benchdnn.descriptor import Descriptor
 from zemm.benchdnn.encodings import Encoding, Grouped
 from zemm.benchdnn.group_profiles import GroupProfile
+from zemm.benchdnn.inner_product import WITH_BIAS, InnerProduct
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.post_ops import PostOp
 from zemm.benchdnn.verify import verify
@@ -50,6 +50,8 @@ class Settings:
     ctx_exe: list[str] = field(default_factory=lambda: [ANY_THREADS])
     bia_dt: list[str] = field(default_factory=lambda: [_DEFAULT_BIAS[0]])
     bia_mask: list[int] = field(default_factory=lambda: [_DEFAULT_BIAS[1]])
+    direction: list[str] = field(default_factory=lambda: ["FWD_B"])
+    mb: list[int] = field(default_factory=lambda: [0])
     impl_filter: ImplFilter = _ANY_IMPL
     match: str = ""
     quantize: str = ""
@@ -81,22 +83,46 @@ class Settings:
 
     def cases(self, options: Options, problem: Descriptor) -> Iterator[Case]:
         """The cases of one problem. UsageError if a value does not fit the problem."""
+        is_ip = isinstance(problem, InnerProduct)
+        for case in self._inner_products(options, problem) if is_ip else self._matmuls(options, problem):
+            verify(case)
+            yield case
+
+    def _matmuls(self, options: Options, problem: Descriptor) -> Iterator[Case]:
         loops: Iterator[tuple[Any, ...]] = itertools.product(
             self.dt, self.stag, self.wtag, self.dtag, self.layout, self.strides, self.runtime_dims_masks,
             self.attributes(options), self.ctx_init, self.ctx_exe, self.biases(),
         )  # fmt: skip
-        impl_filter = options.global_impl if options.global_impl.names else self.impl_filter
         for dt, stag, wtag, dtag, layout, strides, masks, attributes, ctx_init, ctx_exe, (
             bia_dt,
             bia_mask,
         ) in loops:
             groups = layout.of(problem) if isinstance(layout, GroupProfile) else layout
-            case = Case(
-                options, problem, three_types(dt, "--dt"), (stag, wtag, dtag), strides, groups, masks, bia_dt,
-                bia_mask, attributes, ctx_init, ctx_exe, impl_filter, self.quantize, self.peer,
+            yield Case(
+                options, problem, _types_of(dt, problem), (stag, wtag, dtag), strides, groups, masks, bia_dt,
+                bia_mask, attributes, ctx_init, ctx_exe, self._filter(options), self.quantize, self.peer,
             )  # fmt: skip
-            verify(case)
-            yield case
+
+    def _inner_products(self, options: Options, problem: InnerProduct) -> Iterator[Case]:
+        """The cases of an inner product, in the order of benchdnn's loops."""
+        loops: Iterator[tuple[Any, ...]] = itertools.product(
+            self.direction, self.dt, self.bia_dt, self.stag, self.wtag, self.dtag, self.attributes(options),
+            self.ctx_init, self.ctx_exe, self.mb,
+        )  # fmt: skip
+        plain, no_bias_mask = Settings(), _DEFAULT_BIAS[1]
+        for direction, dt, bia_dt, stag, wtag, dtag, attributes, ctx_init, ctx_exe, mb in loops:
+            yield Case(
+                options, problem.with_batch(mb), _types_of(dt, problem), (stag, wtag, dtag), plain.strides[0],
+                Encoding(), plain.runtime_dims_masks[0], "f32" if direction in WITH_BIAS else bia_dt,
+                no_bias_mask, attributes, ctx_init, ctx_exe, self._filter(options), direction=direction,
+            )  # fmt: skip
+
+    def _filter(self, options: Options) -> ImplFilter:
+        return options.global_impl if options.global_impl.names else self.impl_filter
+
+
+def _types_of(dt: tuple[str, ...], problem: Descriptor) -> tuple[str, str, str]:
+    return three_types(dt, f"{verification(problem.driver)}--dt")
 
 
 def three_types(dt: tuple[str, ...], what: str) -> tuple[str, str, str]:
@@ -104,5 +130,5 @@ def three_types(dt: tuple[str, ...], what: str) -> tuple[str, str, str]:
     if len(dt) == 1:
         return dt[0], dt[0], dt[0]
     if len(dt) != 3:
-        raise UsageError(f"{ERROR}{what}={':'.join(dt)}: {len(dt)} data types are given, 1 or 3 are needed")
+        raise UsageError(f"{what}={':'.join(dt)}: {len(dt)} data types are given, 1 or 3 are needed")
     return dt[0], dt[1], dt[2]

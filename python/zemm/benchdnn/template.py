@@ -19,7 +19,7 @@ COMPARED = (
 )
 _TEXT_TOKENS = (
     "prb", "desc", "engine", "name", "dt", "sdt", "bia_dt", "stag", "wtag", "dtag", "ddt", "attr", "ctx-init",
-    "ctx-exe", "driver", "impl", "idx", "who", "bound",
+    "ctx-exe", "dir", "driver", "impl", "idx", "who", "bound",
 )  # fmt: skip
 _NUMBER_TOKENS = (
     "ops", "flops", "bw", "ibytes", "obytes", "iobytes", "freq", "clocks", "time", "ctime", "cptime",

@@ -48,7 +48,8 @@ def _check_ungrouped(case: Case) -> None:
         )
     for op in case.attributes.post_ops:
         if isinstance(op, Binary) and op.operand.tag == "grouped":
-            raise UsageError(f"{ERROR}--attr-post-ops={op}: a grouped tensor needs --grouped")
+            error = atoms.verification(problem.driver)
+            raise UsageError(f"{error}--attr-post-ops={op}: a grouped tensor needs --grouped")
 
 
 def _check_sizes(case: Case, grouped: Grouped) -> None:
@@ -111,12 +112,12 @@ def _check_quantize(case: Case) -> None:
 
 
 def _check_timing(case: Case) -> None:
-    options = case.options
+    options, error = case.options, atoms.verification(case.problem.driver)
     if options.is_perf and options.mode != "S" and options.cold_cache.startswith("custom"):
         raise UsageError(
-            f"{ERROR}--cold-cache={options.cold_cache}: no arguments are chosen for it: give wei or all"
+            f"{error}--cold-cache={options.cold_cache}: no arguments are chosen for it: give wei or all"
         )
     if options.compares and options.num_streams > 1:
         raise UsageError(
-            f"{ERROR}--num-streams={options.num_streams}: runs beside peers and limits use one stream"
+            f"{error}--num-streams={options.num_streams}: runs beside peers and limits use one stream"
         )

@@ -50,6 +50,8 @@ def peer_case(case: Case, name: str) -> Case:
 
 def check_is_plain(case: Case) -> None:
     """PeerError for what no peer is given, whatever the options."""
+    if case.is_inner_product:
+        raise PeerError("peers are given matmuls only, not inner products")
     if not case.is_dense:
         raise PeerError(f"peers are given dense tensors only, not {case.layout}")
     if any(case.runtime_masks):
