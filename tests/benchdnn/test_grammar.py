@@ -63,6 +63,8 @@ def test_dangling_symbol_is_named() -> None:
         ("xba", ("ba", "cba", "cdba")),
         ("xab", ("ab", "cab", "cdab")),
         ("bax", ("ba", "bac", "bacd")),
+        ("aBx16b", ("aB16b", "aBc16b", "aBcd16b")),
+        ("AxB16b4a", ("AB16b4a", "AcB16b4a", "AcdB16b4a")),
     ],
 )
 def test_meta_tags(tag: str, expected: tuple[str, ...]) -> None:

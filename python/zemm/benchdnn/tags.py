@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Format tags: which names are valid, and what meta tags (`abx`, `xba`) and tags with the letters of
+"""Format tags: which names are valid, and what meta tags (`abx`, `xba`, `aBx16b`) and tags with the letters of
 other primitives (`nchw`, `OI16i16o`) stand for."""
 
 import re
@@ -11,7 +11,8 @@ _LETTERS = "abcdefghijkl"
 _ENUM = frozenset(names_of("format_tag")) - {"last"}
 _META_NAMES = ("abx", "axb", "xab", "xba")
 _LAYOUT = re.compile("([a-lA-L]+)((?:[1-9][0-9]*[a-l])*)")
-_META = re.compile("[a-l]*x[a-l]*")
+_META = re.compile("([a-lA-L]*)x([a-lA-L]*)((?:[1-9][0-9]*[a-l])*)")
+_BLOCK = re.compile("[0-9]+[a-l]")
 # Names of the dimensions of tensors, in their logical order. Those in lower case may be missing.
 _DOMAINS = ("GOIdhw", "OIdhw", "NCdhw", "TNc", "LDNC", "LDigO")
 
@@ -38,11 +39,13 @@ def normalized(tag: str, ndims: int = 0) -> str:
     least number of dims that x can stand for."""
     if tag == "x":
         return "a"
-    if not _META.fullmatch(tag):
+    meta = _META.fullmatch(tag)
+    if not meta:
         return _with_plain_letters(tag)
-    first = max([_LETTERS.index(c) + 1 for c in tag if c in _LETTERS[1:]], default=2)
-    expanded = tag.replace("x", _LETTERS[first:])
-    return "".join(c for c in expanded if c in _LETTERS[: ndims or first + 1])
+    before, after, blocks = meta.groups()
+    first = max([_LETTERS.index(c) + 1 for c in (before + after).lower() if c != "a"], default=2)
+    parts = [*before, *_LETTERS[first:], *after, *_BLOCK.findall(blocks)]
+    return "".join(part for part in parts if part[-1].lower() in _LETTERS[: ndims or first + 1])
 
 
 def _with_plain_letters(tag: str) -> str:
