@@ -18,6 +18,10 @@ from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import expand
 
 CASES = Path(__file__).parents[1] / "benchdnn_cases"
+PROBLEMS = {
+    "--matmul": ("2x3:3x4", "5x2x3:1x3x4", "0x3:3x4", "1x1:1x1_n"),
+    "--ip": ("ic3oc4", "mb5ic3ih2oc4", "mb0_ic3id2oc1", "ic1oc1_n"),
+}
 KERNEL = "matmul_any_any_any_8x1x16_generic"  # the kernel that builds fastest
 
 
@@ -126,7 +130,8 @@ class Line:
         ]
 
     def make(self, rng: random.Random) -> bytes:
-        tokens = ["--matmul", *rng.choices(self.tokens, k=rng.randrange(1, 6))]
+        driver = rng.choice(tuple(PROBLEMS))
+        tokens = [driver, *rng.choices(self.tokens, k=rng.randrange(1, 6))]
         spoiled = rng.randrange(len(tokens))
         match rng.randrange(4):
             case 0:
@@ -141,7 +146,7 @@ class Line:
                 )
             case _:
                 pass
-        tokens.append(rng.choice(("2x3:3x4", "5x2x3:1x3x4", "0x3:3x4", "1x1:1x1_n")))
+        tokens.append(rng.choice(PROBLEMS[driver]))
         return " ".join(tokens).encode()
 
     def take(self, data: bytes) -> None:

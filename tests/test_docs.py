@@ -123,7 +123,7 @@ def test_reports_page(section: str, files: set[str], tmp_path: Path) -> None:
 def test_all_options_of_the_driver_are_described() -> None:
     """docs/driver.md names each option, and no other ones."""
     named = set(re.findall(r"--([a-z][\w-]*)", text_of("docs/driver.md")))
-    known = {*options.NAMES, *knobs.NAMES, "batch", "output", "plot", "matmul"}
+    known = {*options.NAMES, *knobs.NAMES, "batch", "output", "plot", "matmul", "ip"}
     assert {name for name in known - named if not name.startswith("peer-")} == set()
     assert named - known == set()
 

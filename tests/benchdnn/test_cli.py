@@ -24,16 +24,17 @@ ARGUMENTS = st.one_of(
     st.builds("{}={}".format, st.sampled_from(NAMES), VALUES),
     st.builds("{}={}".format, st.sampled_from(NAMES), st.text(max_size=12)),
     st.sampled_from(["--matmul", "2x3:3x4", "--reset", "-v1", "2x0:0x4_nname", "3:3"]),
+    st.sampled_from(["--ip", "ic3oc4", "mb0ic2ih3oc4_nname", "ic3", "oc"]),
 )
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(ARGUMENTS, max_size=6))
+@given(st.sampled_from(["--matmul", "--ip"]), st.lists(ARGUMENTS, max_size=6))
 def test_any_command_line_ends_with_a_sentence(
-    capsys: pytest.CaptureFixture[str], arguments: list[str]
+    capsys: pytest.CaptureFixture[str], driver: str, arguments: list[str]
 ) -> None:
     arguments = [a for a in arguments if not a.startswith("--mode=")]
-    code = main(["--mode=L", "--matmul", *arguments])
+    code = main(["--mode=L", driver, *arguments])
     err = capsys.readouterr().err
     assert code in (0, 1, 2)
     if code:

@@ -244,7 +244,9 @@ def test_errors(arguments: list[str], exit_code: int, words: str) -> None:
 
 @pytest.mark.parametrize("path", CASE_FILES, ids=lambda path: path.name)
 def test_repro_lines_of_case_files_give_the_same_cases(path: Path) -> None:
-    for case in cases(f"--batch={path}"):
+    driver = "--ip" if path.name.startswith("test_ip_") else "--matmul"
+    for job in expand([driver, f"--batch={path}"])[0]:
+        case = job.case
         assert expand(case.full_repro().split())[0][0].case == case
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Format tags: which names are valid, and what meta tags (`abx`, `xba`, `aBx16b`) and tags with the letters of
-other primitives (`nchw`, `OI16i16o`) stand for."""
+"""Format tags: which names are valid, and what meta tags (`abx`, `xba`, `aBx16b`) and tags with the
+letters of other primitives (`nchw`, `OI16i16o`) stand for."""
 
 import re
 

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--ip`: the grammar, the order of cases, the reference by hand, and what is not for inner products."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn import execution
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.cli import main
+from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.expand import expand
+from zemm.benchdnn.inner_product import DIRECTIONS, InnerProduct, parse_inner_product
+from zemm.benchdnn.layout import Layout
+from zemm.benchdnn.peers import PeerError
+from zemm.benchdnn.peers.problem import check_is_plain
+from zemm.benchdnn.ranges import filling
+from zemm.benchdnn.reference import expected
+
+Capture = pytest.CaptureFixture[str]
+SMALL = "mb3ic4ih2iw3oc5"
+
+
+def cases(*arguments: str) -> list[Case]:
+    return [job.case for job in expand(["--ip", *arguments])[0]]
+
+
+@pytest.mark.parametrize(
+    ("token", "src", "wei", "text"),
+    [
+        ("ic16oc10", (2, 16), (10, 16), "ic16oc10"),
+        ("mb2ic16oc10", (2, 16), (10, 16), "ic16oc10"),
+        ("mb0_ic16_oc10", (0, 16), (10, 16), "mb0ic16oc10"),
+        ("oc10iw3mb7ic16_", (7, 16, 3), (10, 16, 3), "mb7ic16iw3oc10"),
+        ("ic16ih4oc10", (2, 16, 4, 4), (10, 16, 4, 4), "ic16ih4oc10"),
+        ("ic16ih4iw4oc10", (2, 16, 4, 4), (10, 16, 4, 4), "ic16ih4oc10"),
+        ("ic16ih4iw5oc10", (2, 16, 4, 5), (10, 16, 4, 5), "ic16ih4iw5oc10"),
+        ("ic16id2oc10", (2, 16, 2, 2, 2), (10, 16, 2, 2, 2), "ic16id2oc10"),
+        ("ic16id2ih2iw3oc10", (2, 16, 2, 2, 3), (10, 16, 2, 2, 3), "ic16id2ih2iw3oc10"),
+        ("ic16id0ih0iw3oc10", (2, 16, 3), (10, 16, 3), "ic16iw3oc10"),
+    ],
+)
+def test_descriptor(token: str, src: tuple[int, ...], wei: tuple[int, ...], text: str) -> None:
+    problem = parse_inner_product(token)
+    assert (problem.src, problem.wei, str(problem)) == (src, wei, text)
+    assert problem.dst == (problem.m, problem.n) == (src[0], 10)
+    assert problem.k == np.prod(src[1:])
+    assert problem.ops == 2 * src[0] * 10 * problem.k
+
+
+@pytest.mark.parametrize(("token", "name"), [('ic2oc3_n"net:ip1"', '"net:ip1"'), ("ic2oc3nmb4ic5", "mb4ic5")])
+def test_name(token: str, name: str) -> None:
+    problem = parse_inner_product(token)
+    assert (problem.name, problem.src) == (name, (2, 2))
+    assert problem.token() == f"ic2oc3n{name}"
+    assert problem.token(canonical=True) == f"mb2ic2oc3n{name}"
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(1, 9), st.booleans())
+def test_the_token_of_a_problem_means_it(src: list[int], oc: int, canonical: bool) -> None:
+    problem = InnerProduct(tuple(src), (oc, *src[1:]), "x")
+    assert parse_inner_product(problem.token(canonical)) == problem
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "words"),
+    [
+        (["--ip", "ic3"], 1, "ERROR: ip driver: problem 'ic3': oc is missing or 0"),
+        (["--ip", "ic0oc3"], 1, "ic is missing or 0"),
+        (["--ip", "mbic3oc4"], 1, "mb: '' is not an integer"),
+        (["--ip", "ic-3oc4"], 1, "ic: -3 is outside of [0, "),
+        (["--ip", "ic3id2ih3oc4"], 1, "with id both ih and iw are given, or none of them"),
+        (["--ip", "ic3kh4oc4"], 1, "is not of the form mbXicXidXihXiwXocX"),
+        (["--ip", "2x3:3x4"], 1, "'2x3:3x4' is not an option or a problem"),
+        (["--ip", "--dt=f32:f32", "ic3oc4"], 1, "ERROR: ip driver: --dt=f32:f32: 2 data types"),
+        (["--ip", "--dir=FWD"], 1, "--dir: unknown value 'FWD'"),
+        (["--ip", "--mb=-1"], 1, "--mb: -1 is outside"),
+        (["--ip", "--strides=1x1::"], 2, "'--strides=1x1::' is an option of --matmul, not of --ip"),
+        (["--ip", "--peer-dt=f32"], 2, "is an option of --matmul"),
+        (["--matmul", "--dir=FWD_B"], 2, "'--dir=FWD_B' is an option of --ip, not of --matmul"),
+        (["--ip", "--matmul"], 1, "--matmul after --ip: a command line is for one driver"),
+        (["--dir=FWD_B", "--ip", "ic3oc4"], 1, "comes before --matmul or --ip"),
+        (["--ip", "--dirr=FWD_B"], 2, "unknown option '--dirr'; did you mean --dir"),
+        (["--ip", "--attr-post-ops=add:f32:3:grouped", "ic3oc4"], 1, "ip driver: --attr-post-ops"),
+    ],
+)
+def test_errors(arguments: list[str], exit_code: int, words: str) -> None:
+    with pytest.raises(UsageError) as error:
+        expand(arguments)
+    assert error.value.exit_code == exit_code
+    assert words in str(error.value)
+
+
+def test_the_order_of_cases() -> None:
+    found = cases("--dir=FWD_D,fwd_i", "--bia-dt=undef,f16", "--stag=ab,ba", "--mb=0,7", "mb3ic4oc5")
+    rows = [(c.direction, c.bia_dt, c.tags[0], c.problem.m) for c in found]
+    assert len(rows) == 16
+    assert rows[:3] == [("FWD_D", "undef", "ab", 3), ("FWD_D", "undef", "ab", 7), ("FWD_D", "undef", "ba", 3)]
+    assert rows[4] == ("FWD_D", "f16", "ab", 3)
+    assert rows[8][0] == "FWD_I"
+
+
+def test_directions_with_a_bias() -> None:
+    """FWD_B and BWD_WB have one of f32, whatever --bia-dt says."""
+    arguments = ["--ip", f"--dir={','.join(DIRECTIONS)}", "--bia-dt=f16", "ic4oc5"]
+    jobs, warnings = expand(arguments)
+    assert {job.case.direction for job in jobs if job.case.bia_dt == "f32"} == {"FWD_B", "BWD_WB"}
+    assert {job.case.bias_dims for job in jobs} == {(5,)}
+    assert warnings == [
+        "ip driver: WARNING: --bia-dt has no effect with --dir=FWD_B and BWD_WB, whose bias is f32"
+    ]
+    assert expand(["--ip", "--dir=FWD_D", "--bia-dt=f16", "ic4oc5"])[1] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "repro"),
+    [
+        ("--ip mb2ic4ih3iw3oc5", "--ip ic4ih3oc5"),
+        ("--ip --dir=FWD_B --dt=bf16 --mb=7 ic4oc5_nx", "--ip --dt=bf16 mb7ic4oc5nx"),
+        (
+            "--mode=R --ip --dir=FWD_I --bia-dt=f16 --stag=axb --attr-post-ops=relu --impl=any ic4oc5",
+            "--mode=R --mode-modifier=M --ip --dir=FWD_I --bia-dt=f16 --stag=axb --attr-post-ops=relu "
+            "--impl=any ic4oc5",
+        ),
+    ],
+)
+def test_repro_lines(line: str, repro: str) -> None:
+    (job,), _ = expand(line.split())
+    assert job.case.full_repro() == repro
+    (again,), _ = expand(repro.split())
+    assert again.case == job.case
+
+
+def test_canonical_repro_lines() -> None:
+    (job,), _ = expand(["--canonical=true", "--ip", "ic4id3oc5"])
+    line = job.case.repro()
+    assert line.startswith("--dir=FWD_B --dt=f32 --stag=any --wtag=any --dtag=any ")
+    assert line.endswith(" mb2ic4id3ih3iw3oc5")
+    assert expand(job.case.full_repro().split())[0][0].case == job.case
+
+
+def run(options: str, more: dict[int, Any], old: float = 0.0) -> list[list[float]]:
+    """What the reference makes of src [[1, 2], [3, 4]] and weights [[1, -1], [2, 0], [0, 1]], which have
+    the two elements of a row as places."""
+    (case,) = cases(*options.split(), "mb2ic1iw2oc3")
+    values: dict[int, Floats] = {
+        args.SRC: np.array([[[1, 2]], [[3, 4]]], np.float32),
+        args.WEI: np.array([[[1, -1]], [[2, 0]], [[0, 1]]], np.float32),
+    }
+    values |= {arg: np.array(value, np.float32) for arg, value in more.items()}
+    layout = Layout((2, 3), (3, 1), case.dt[2], 24)
+    return expected(case, values, np.float32(old), layout).dst.tolist()
+
+
+def test_reference() -> None:
+    assert run("--dir=FWD_D", {}) == [[-1, 2, 2], [-1, 6, 4]]
+    assert run("--dir=FWD_B", {args.BIAS: [10, 20, 30]}) == [[9, 22, 32], [9, 26, 34]]
+    scales = {args.SCALES | args.WEI: [[[1]], [[2]], [[4]]]}
+    assert run("--dir=FWD_D --attr-scales=wei:per_oc", scales) == [[-1, 4, 8], [-1, 12, 16]]
+    add = {args.post_op_arg(0, 2): [[1, 2, 3]]}
+    assert run("--dir=FWD_D --attr-post-ops=add:f32:per_oc", add) == [[0, 4, 5], [0, 8, 7]]
+    rows = {args.post_op_arg(0, 2): [[1], [2]]}
+    assert run("--dir=FWD_D --attr-post-ops=add:f32:per_dim_0", rows) == [[0, 3, 3], [1, 8, 6]]
+
+
+@pytest.mark.parametrize(
+    ("options", "dims"),
+    [
+        ("--attr-scales=wei:per_oc", {"scales": (5, 1, 1, 1)}),
+        ("--attr-scales=src:common:2+dst:common:2", {"scales": (1, 1)}),
+        ("--attr-post-ops=prelu:per_oc", {"prelu": (1, 5)}),
+        ("--attr-post-ops=add:f32:per_tensor", {"add": (3, 5)}),
+        ("--attr-post-ops=mul:f32:per_dim_0", {"mul": (3, 1)}),
+    ],
+)
+def test_dims_of_parameters(options: str, dims: dict[str, tuple[int, ...]]) -> None:
+    (case,) = cases(options, SMALL)
+    found = [*args.quantizations(case), *args.post_op_tensors(case)]
+    assert {argument.role: argument.dims for argument in found} == dims
+
+
+def test_ranges_are_those_of_benchdnns_driver() -> None:
+    (f32, bf16) = (filling(case) for case in cases("--dt=f32,bf16", "ic4oc5"))
+    assert (f32.src, f32.wei) == ((-32, 32), (-32, 32))
+    assert (bf16.src, bf16.wei) == ((-4, 4), (-8, 8))
+    (u8,) = cases("--dt=u8:s8:u8", "--attr-post-ops=sum", "ic4oc5")
+    assert filling(u8).dst == (0, 160)
+
+
+def outcome(capsys: Capture, *arguments: str) -> tuple[int, list[str]]:
+    code = main(arguments)
+    return code, capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("mode", ["C", "B", "R", "I"])
+def test_modes(capsys: Capture, mode: str) -> None:
+    code, lines = outcome(capsys, f"--mode={mode}", "--ip", "--stag=axb", "--wtag=abx", SMALL)
+    assert code == 0, lines
+    assert any(line.startswith("tests:1 passed:1 ") for line in lines)
+
+
+def test_timed_rows(capsys: Capture) -> None:
+    template = "--perf-template=%driver%;%dir%;%desc%;%stag%;%dtag%;%ops%"
+    knobs = ["--mode=P", "--fix-times-per-prb=2", "--ip", template]
+    code, lines = outcome(capsys, *knobs, "--dir=FWD_I", "--stag=axb", "--dtag=abx", SMALL)
+    assert code == 0
+    assert f"ip;FWD_I;{SMALL};acdb;ab;{2 * 3 * 5 * 24}" in lines
+
+
+def test_case_file(capsys: Capture) -> None:
+    """All cases of the file, but for a few layouts, whose kernels take long to build."""
+    code, lines = outcome(capsys, "--summary=no-failures", "--ip", "--match=oc2", "--batch=test_ip_ci")
+    assert code == 0, lines
+    (counts,) = [line for line in lines if line.startswith("tests:")]
+    assert " failed:0" in counts
+    assert int(counts.split(":")[1].split()[0]) > 20
+
+
+def test_wrong_values_are_noticed(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison fails if weights lay in another order than src."""
+
+    def with_swapped_places(case: Case, values: dict[int, Floats], *more: Any) -> Any:
+        return expected(case, values | {args.WEI: values[args.WEI][..., ::-1]}, *more)
+
+    monkeypatch.setattr(execution, "expected", with_swapped_places)
+    code, lines = outcome(capsys, "--ip", SMALL)
+    assert code == 1
+    assert "FAILED (errors:15 total:15)" in " ".join(lines)
+
+
+@pytest.mark.parametrize("direction", [name for name in DIRECTIONS if name.startswith("BWD")])
+def test_backward_passes_are_skipped(capsys: Capture, direction: str) -> None:
+    code, lines = outcome(capsys, "--ip", f"--dir={direction}", SMALL)
+    assert code == 0
+    assert lines[0].startswith("0:SKIPPED (Case not supported)")
+    assert lines[1] == f"# reason: --dir={direction}: zemm has forward passes only"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--attr-scales=wei:per_oc"], "scales of an inner product need an s8 or u8 src"),
+        (["--dt=s8:s8:f32", "--attr-scales=dst:per_oc"], "dst scales: mask 2"),
+        (["--dt=s8:s8:f32", "--attr-scales=src:per_oc"], "src scales: mask 2"),
+        (["--attr-dropout=0.5"], "an inner product has no dropout"),
+    ],
+)
+def test_attributes_that_the_library_refuses(capsys: Capture, options: Sequence[str], words: str) -> None:
+    code, lines = outcome(capsys, "--ip", *options, SMALL)
+    assert code == 1
+    assert lines[0].startswith("0:UNIMPLEMENTED")
+    assert words in lines[1]
+
+
+def test_peers_are_given_matmuls() -> None:
+    (case,) = cases(SMALL)
+    with pytest.raises(PeerError, match="peers are given matmuls only"):
+        check_is_plain(case)
