@@ -107,7 +107,7 @@ def test_the_order_of_cases() -> None:
 
 def test_directions_with_a_bias() -> None:
     """FWD_B and BWD_WB have one of f32, whatever --bia-dt says."""
-    arguments = ["--ip", f"--dir={','.join(DIRECTIONS)}", "--bia-dt=f16", "ic4oc5"]
+    arguments = ["--ip", f"--dir={','.join(DIRECTIONS)}", "--bia-dt=f16", "ic4oc5", "mb3ic4oc5"]
     jobs, warnings = expand(arguments)
     assert {job.case.direction for job in jobs if job.case.bia_dt == "f32"} == {"FWD_B", "BWD_WB"}
     assert {job.case.bias_dims for job in jobs} == {(5,)}

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from zemm.benchdnn.processes import Pool
 
 _HELP = """usage: zemm-benchdnn [global options] --matmul [options] DESC [[options] DESC ...]
+       zemm-benchdnn [global options] --ip [options] DESC [[options] DESC ...]
 
-DESC is D0x..xMxK:D0x..xKxN[_nNAME], such as 31x2560:2560x2560. Options are read from left to right; each
+DESC is D0x..xMxK:D0x..xKxN[_nNAME], such as 31x2560:2560x2560; for --ip, inner products, it is
+mbXicXidXihXiwXocX[_nNAME], such as mb16ic64ih7iw7oc100. Options are read from left to right; each
 DESC expands the lists given so far. benchdnn's grammar holds; docs/driver.md explains all options.
 
 global options: --mode=C|P|F|S|L|I|R|B --mode-modifier=P|M --engine=cpu|gpu[:N] -vN --max-ms-per-prb=
@@ -38,6 +40,7 @@ options: --batch=FILE (zemm's own case files are found by name, such as test_mat
 --attr-precomputed-reductions= --attr-post-ops= --attr-scratchpad= --attr-fpmath= --attr-acc-mode=
 --attr-rounding-mode= --attr-deterministic= --attr-dropout= --attr-reduced-range= --attr-saturation=
 --ctx-init= --ctx-exe= --impl= --skip-impl= --match= --perf-template= --reset
+--ip has those of them that benchdnn's driver has, and --dir=FWD_B|FWD_D|FWD_I --mb=
 
 --jobs=N runs the cases in N processes and prints their results in order.
 

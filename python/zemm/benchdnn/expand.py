@@ -108,7 +108,7 @@ class Walker:
             (other,) = (driver for driver in _DRIVERS if name in knobs.names_of(driver))
             raise UsageError(f"err: '{token}' is an option of --{other}, not of --{self._driver}", 2)
         else:
-            known = (*options.NAMES, *knobs.names_of(self._driver), *self.files, "batch")
+            known = [*options.NAMES, *knobs.names_of(self._driver), *self.files, "batch"]
             raise UsageError(_unknown_option(name, token, known), 2)
 
     def _enter_driver(self, name: str) -> None:
@@ -119,7 +119,10 @@ class Walker:
         self._driver, self._open_end = name, True
 
     def _warn(self, sentence: str) -> None:
-        self.warnings.append(f"{self._driver} driver: WARNING: {sentence}")
+        """Add a warning, once."""
+        warning = f"{self._driver} driver: WARNING: {sentence}"
+        if warning not in self.warnings:
+            self.warnings.append(warning)
 
     def _batch(self, name: str, depth: int) -> None:
         if not self._driver:

@@ -83,8 +83,11 @@ class Settings:
 
     def cases(self, options: Options, problem: Descriptor) -> Iterator[Case]:
         """The cases of one problem. UsageError if a value does not fit the problem."""
-        is_ip = isinstance(problem, InnerProduct)
-        for case in self._inner_products(options, problem) if is_ip else self._matmuls(options, problem):
+        if isinstance(problem, InnerProduct):
+            found = self._inner_products(options, problem)
+        else:
+            found = self._matmuls(options, problem)
+        for case in found:
             verify(case)
             yield case
 
