@@ -72,7 +72,7 @@ def mixed(stored: Stored, settings: dict[str, Any]) -> Stored:
 
 def config_of(scheme: QuantizationScheme, **more: Any) -> dict[str, Any]:
     """The quantization_config of a checkpoint with one group."""
-    linear = linear_of(np.ones((32, 64), np.float32), scheme)
+    linear = linear_of(np.ones((32, 384), np.float32), scheme)
     group = json.loads(linear.quantization_scheme.model_dump_json())
     return {
         "quant_method": "compressed-tensors",
@@ -113,13 +113,14 @@ def _calibrate(linear: Any, args: QuantizationArgs) -> None:
     n, k = weight.shape
     common = None
     if args.strategy in ("group", "tensor_group"):
-        low, high = weight.view(n, k // args.group_size, args.group_size).aminmax(dim=-1)
+        padded = torch.nn.functional.pad(weight, (0, -k % args.group_size))
+        low, high = padded.view(n, -1, args.group_size).aminmax(dim=-1)
     elif args.strategy == "channel":
         low, high = weight.aminmax(dim=-1, keepdim=True)
     elif args.strategy == "block":
         rows, columns = args.block_structure
-        padded = torch.nn.functional.pad(weight, (0, 0, 0, -n % rows))
-        blocks = padded.view(-1, rows, k // columns, columns)
+        padded = torch.nn.functional.pad(weight, (0, -k % columns, 0, -n % rows))
+        blocks = padded.view(-1, rows, -(-k // columns), columns)
         low, high = blocks.amin(dim=(1, 3)), blocks.amax(dim=(1, 3))
     else:
         low, high = (part.reshape(1) for part in weight.aminmax())

@@ -3,6 +3,7 @@
 blocked; sources that repeat elements (stride 0); parts of blocked tensors.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ def test_many_dims(engine: zemm.Engine, data: st.DataObject) -> None:
     tags = [tag_of(data, ndims, data.draw(st.booleans())) for _ in range(2)]
     for tag, dt in zip(tags, (src_dt, dst_dt), strict=True):
         if dt in PER_BYTE and tag.islower() and tag.isalpha():  # rows of whole bytes
-            dims[ord(tag[-1]) - ord("a")] = PER_BYTE[dt]
+            last = ord(tag[-1]) - ord("a")
+            dims[last] = math.lcm(dims[last], PER_BYTE[dt])
     seed = data.draw(st.integers(0, 2**32))
     src, dst = (
         Buffer(Layout(tuple(dims), dt, tag), engine, seed)

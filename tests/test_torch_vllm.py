@@ -158,8 +158,9 @@ def test_what_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"weight": "float4_e2m1f"}, "takes weights of"),
         ({"act_type": torch.float64}, "takes activations of"),
         ({"weight": "uint8b128", "zero_points": True}, "takes zero points of"),
-        ({"group_size": 48}, "the group size 48 must divide the input size 64"),
-        ({"partition_weight_shape": (60, N), "group_size": -1}, "8 and the group size -1"),
+        ({"group_size": 48}, "vLLM has scales of whole groups only, but 48 does not divide 64 inputs"),
+        ({"partition_weight_shape": (4304, N), "group_size": 128}, "128 does not divide 4304 inputs"),
+        ({"partition_weight_shape": (60, N), "group_size": -1}, "multiples of 8, not 60"),
     ]:
         implements, reason = kind.can_implement(config(**changes))
         assert not implements

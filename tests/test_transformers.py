@@ -119,7 +119,7 @@ def auto_round(packing: str, **options: Any) -> tuple[dict[str, Any], Store]:
     else:
         version = "gptq" if "gptq" in packing and "model" not in packing else "gptq_v2"
         config, store = gptq(version=version, **options)
-        other = gptq(bits=8, group=16, version=version, **options)[1]
+        other = gptq(version=version, **{**options, "bits": 8, "group": 16})[1]
     config = {
         "quant_method": "auto-round",
         "bits": 4,
@@ -175,9 +175,11 @@ KINDS: dict[str, tuple[dict[str, Any], Store]] = {
     "AWQ": awq(),
     "AWQ, symmetric": awq(symmetric=True),
     "AWQ, one group": awq(group=-1),
+    "AWQ, a last group that is shorter": awq(group=40),
     "AutoRound, GPTQ": auto_round("auto_round:auto_gptq"),
     "AutoRound, GPTQ without minus one": auto_round("auto_round"),
     "AutoRound, AWQ": auto_round("auto_round:auto_awq"),
+    "AutoRound, a last group that is shorter": auto_round("auto_round:auto_gptq", group=40),
 }
 
 

@@ -60,6 +60,16 @@ KINDS: dict[str, tuple[Any, str, str]] = {
         "f8_e4m3",
         "f32",
     ),
+    "f8 in blocks that are smaller at the end of K": (
+        weights(strategy="block", block_structure=[32, 24], **F8) | inputs("group", group_size=32, **F8),
+        "f8_e4m3",
+        "f32",
+    ),
+    "int8 in blocks larger than K": (
+        weights(strategy="block", block_structure=[16, 96]) | inputs(),
+        "s8",
+        "int8",
+    ),
     "NVFP4": ("NVFP4", "f4_e2m1", "f32"),
     "MXFP4": ("MXFP4A16", "f4_e2m1", "f32"),
     "MXFP8": ("MXFP8", "f8_e4m3", "f32"),
@@ -83,6 +93,47 @@ def test_weights_are_those_of_the_package(kind: str) -> None:
     assert (layer.weights.data_type, layer.activation) == (data_type, activation)
     exact = replace(weights, options={}).pack(None, activation="f32").layer
     np.testing.assert_array_equal(exact(np.eye(64, dtype=np.float32)).T, stored.weight)
+
+
+SHORTER = ["int4", "int4 with zero points", "int8 with zero points", "3 bits", "W4A8"]
+
+
+@pytest.mark.parametrize("kind", SHORTER)
+@pytest.mark.parametrize(("k", "group"), [(100, 32), (344, 128), (24, 32)])
+def test_a_shorter_last_group(kind: str, k: int, group: int) -> None:
+    """The package has such shapes in its layers, but quantises whole groups only: those with zeros at the end
+    of K, which are cut off."""
+    settings = KINDS[kind][0]
+    settings = {**settings, "weights": {**settings["weights"], "group_size": group}}
+    groups, bits = -(-k // group), settings["weights"]["num_bits"]
+    w = np.random.default_rng(0).standard_normal((50, k), np.float32)
+    config, store = compressed(settings)
+    whole = store("", np.pad(w, ((0, 0), (0, groups * group - k))))
+    assert whole is not None
+    tensors = dict(whole.tensors)
+    if "weight_packed" in tensors:
+        tensors["weight_packed"] = tensors["weight_packed"][:, : -(-k * bits // 32)]
+        tensors["weight_shape"] = torch.tensor([50, k])
+    else:
+        tensors["weight"] = tensors["weight"][:, :k]
+    assert tensors["weight_scale"].shape == (50, groups)
+    form, place = FORMATS["compressed-tensors"](config), Place("model.layer", k, 50, False)
+    for name, want in form.tensors(place).items():
+        want.check(name, tensors[name], form.reason(place))
+    weights = replace(form.weights(place, tensors), options={})
+    got = weights.pack(None, activation="f32").layer(np.eye(k, dtype=np.float32)).T
+    np.testing.assert_array_equal(got, whole.weight[:, :k])
+
+
+@pytest.mark.parametrize(("kind", "k", "unit"), [("NVFP4", 72, 16), ("MXFP4", 4304, 32), ("MXFP8", 100, 32)])
+def test_inputs_that_the_package_cannot_store(kind: str, k: int, unit: int) -> None:
+    settings = KINDS[kind][0]
+    with pytest.raises(ValueError, match="must be divisble by the given group_size"):
+        stored_of(linear_of(np.ones((32, k), np.float32), scheme_of(settings)))
+    form = FORMATS["compressed-tensors"](compressed(settings)[0])
+    sentence = f"model.layer has {k} inputs, not a multiple of {unit}: compressed-tensors cannot store it as"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        form.tensors(Place("model.layer", k, 32, False))
 
 
 IN_MODELS = ["int4 with zero points", "int8", "W8A8", "W8A8 with a static scale", "f8", "NVFP4", "MXFP4"]

@@ -38,6 +38,7 @@ FORMATS: dict[str, Any] = {
     "int4": compressed(KINDS["int4 with zero points"][0]),
     "W8A8": compressed(KINDS["W8A8"][0]),
     "f8 with one scale": compressed(KINDS["f8 with a static scale"][0]),
+    "f8 in smaller blocks": compressed(KINDS["f8 in blocks that are smaller at the end of K"][0]),
     "NVFP4": compressed(KINDS["NVFP4"][0]),
     "MXFP4": compressed(KINDS["MXFP4"][0]),
 }
@@ -46,6 +47,7 @@ PAIRS = [
     ("Mixtral", "AWQ"),
     ("Mixtral", "W8A8"),
     ("Mixtral", "f8 with one scale"),
+    ("Mixtral", "f8 in smaller blocks"),
     ("Qwen3Moe", "GPTQ in act-order"),
     ("Qwen3Moe", "int4"),
     ("Qwen3Moe", "NVFP4"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The zemm C API: matmul, inner product and reorder primitives in oneDNN's style on Level Zero devices.
+/* The zemm C API: matmul, inner product, reorder and dynamic_quantize primitives in oneDNN's style on Level
+ * Zero devices.
  *
  * Each function has the name (with the prefix zemm_ instead of dnnl_), the order of arguments and
  * the rules of the oneDNN 3.14 function. A function that fails returns the status, leaves its

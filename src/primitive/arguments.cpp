@@ -64,7 +64,7 @@ void check_memory(const argument &expected, int arg, const zemm_memory &memory, 
              argument_name(arg).c_str());
     if (expected.is_parameter) {
         if (md_size(md) < md_size(expected.md))
-            fail(zemm_invalid_arguments, "%s has %s, the attribute needs %lld dense elements (%s)",
+            fail(zemm_invalid_arguments, "%s has %s, the primitive needs %lld dense elements (%s)",
                  argument_name(arg).c_str(), md_sentence(md).c_str(), (long long)md_nelems(expected.md),
                  dims_text(expected.md).c_str());
     } else if (expected.is_scratchpad) {

@@ -79,8 +79,13 @@ class ZemmMPLinearKernel(linear.MPLinearKernel):
         if getattr(c, "has_g_idx", False):
             return False, "zemm takes no g_idx: groups must be neighbours along K"
         k = c.partition_weight_shape[0]
-        if k % 8 or (c.group_size != -1 and k % c.group_size):
-            return False, f"8 and the group size {c.group_size} must divide the input size {k}"
+        if k % 8:
+            return False, f"zemm takes input sizes that are multiples of 8, not {k}"
+        if c.group_size != -1 and k % c.group_size:
+            return (
+                False,
+                f"vLLM has scales of whole groups only, but {c.group_size} does not divide {k} inputs",
+            )
         return True, None
 
     def process_weights_after_loading(self, layer: torch.nn.Module) -> None:

@@ -40,6 +40,11 @@ class Scheme:
     int8_group: int | None
     is_static: bool
 
+    @property
+    def group_of_k(self) -> int | None:
+        """The elements of K that share a scale, in groups or blocks; None: all."""
+        return self.group if self.block is None else self.block[1]
+
     def __str__(self) -> str:
         """For errors."""
         kind = "" if self.symmetric else "asymmetric "

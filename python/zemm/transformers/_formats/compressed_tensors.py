@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array
+from zemm._arrays.operands import groups_of
 from zemm.dtypes import SUB_BYTE
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._checkpoint import Checkpoint
@@ -58,10 +59,10 @@ class CompressedTensors(Format):
 
     def tensors(self, place: Place) -> dict[str, Wanted]:
         scheme, n, k = self._scheme(place), place.out_features, place.in_features
-        columns = _must_divide(scheme)
-        if k % columns or (scheme.format in (NVFP4, MXFP4) and k % 2):
+        if k % (unit := _unit(scheme)):
             raise InvalidArgumentsError(
-                f"{place.name} has {k} inputs, which {self.reason(place)} does not divide"
+                f"{place.name} has {k} inputs, not a multiple of {unit}: compressed-tensors cannot store it"
+                f" as {self.reason(place)}"
             )
         of_scales = _shape_of_scales(scheme, n, k)
         packed_rows = -(-n * scheme.bits // 32)
@@ -101,7 +102,8 @@ class CompressedTensors(Format):
             values, weights_dtype = tensors["weight_packed"].numpy(), "f4_e2m1"
         else:
             values = as_array(tensors["weight"], "weight")
-        uneven = scheme.group if scheme.group is not None and k % scheme.group else None
+        group = scheme.group_of_k
+        uneven = group if group is not None and k % group else None
         found = Quantized(values, scales, zero_points, weights_dtype, group=uneven)
         if scheme.is_ordered:
             found = _in_order(found, place, scheme.group or k, tensors["weight_g_idx"])
@@ -110,11 +112,11 @@ class CompressedTensors(Format):
         return found
 
 
-def _must_divide(scheme: Scheme) -> int:
-    """What K is a multiple of. The last one of other groups may be shorter."""
-    if scheme.block is not None:
-        return scheme.block[1]
-    return scheme.group or 1 if scheme.format in (NVFP4, MXFP4, MXFP8) else 1
+def _unit(scheme: Scheme) -> int:
+    """What K is a multiple of in the package. Where it is 1, the last group or block of K may be shorter."""
+    if scheme.format == MXFP8:
+        return scheme.group or 1
+    return math.lcm(scheme.group or 1, 2) if scheme.format in (NVFP4, MXFP4) else 1
 
 
 def _parameters(scheme: Scheme, place: Place, tensors: Tensors) -> tuple[torch.Tensor, Any]:
@@ -195,6 +197,6 @@ def _shape_of_scales(scheme: Scheme, n: int, k: int) -> Shape:
     if scheme.strategy == "channel":
         return n, 1
     if scheme.block is not None:
-        return -(-n // scheme.block[0]), k // scheme.block[1]
+        return groups_of(n, scheme.block[0]), groups_of(k, scheme.block[1])
     assert scheme.group is not None
-    return n, -(-k // scheme.group)
+    return n, groups_of(k, scheme.group)
