@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array
 from zemm._arrays.operands import groups_of
-from zemm.dtypes import SUB_BYTE
+from zemm.dtypes import per_byte
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._formats import words
@@ -155,7 +155,7 @@ def _in_order(found: Quantized, place: Place, group: int, g_idx: torch.Tensor) -
     sizes, columns = words.order_of(place.in_features, group, g_idx, place.name, names)
     if columns is None:
         return found
-    bits = 4 if found.weights_dtype in SUB_BYTE else 8
+    bits = 8 if found.weights_dtype is None else 8 // per_byte(found.weights_dtype)
     values = words.pack(words.unpack(np.asarray(found.values), bits)[:, columns], bits)
     parts = [part.T for part in (found.scales, found.zero_points) if part is not None]
     parts, uneven = words.common_group(sizes, parts, place.name)
