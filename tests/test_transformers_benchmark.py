@@ -205,8 +205,8 @@ print(json.dumps([{{"avg_ts": rate, "build_number": 7, "build_commit": "abc"}}])
 @pytest.mark.usefixtures("local")
 @pytest.mark.parametrize("fails", [False, True])
 def test_llama_cpp(fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its program gets the same tokens, and its rates and version go to the results. It ends when its memory has
-    been looked at.
+    """Its program gets the same tokens, and its rates and version go to the results. It ends when its memory
+    has been looked at.
     """
     pytest.importorskip("gguf")
 
@@ -219,7 +219,9 @@ def test_llama_cpp(fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(llama_bench, "memory", SimpleNamespace(peak=peak))
     program = tmp_path / "llama-bench"
-    program.write_text(LLAMA_BENCH.format(python=sys.executable, threads=THREADS, fails=fails, folder=tmp_path))
+    program.write_text(
+        LLAMA_BENCH.format(python=sys.executable, threads=THREADS, fails=fails, folder=tmp_path)
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     found = run("--random=llama-tiny", "--activation=f32", "--peer=llama.cpp", tmp_path=tmp_path)
