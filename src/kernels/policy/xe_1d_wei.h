@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads weights for DPAS by 1-D block loads: each lane gets its columns, with elements of K side by
 // side in ints. Packed weights are read in whole rows of the tile: four elements of K a row for
-// integers, one for halves and f32.
+// integers, one for halves and f32. Those of 2 bits are read by ordinary loads: columns share ints.
 #pragma once
 
 #include "owner/sub_group.h"
@@ -64,6 +64,23 @@ COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global usho
 DEFINE_READ_ROWS(read_ints, uint, , int8)
 DEFINE_READ_ROWS(read_pairs, ushort, _us, int4)
 
+// The same of 2-bit weights, as bytes.
+static inline void read_quarters(const struct wei_source *w, int row, __private int8 *step) {
+#pragma unroll
+    for (int v = 0; v < NV; ++v) {
+        uint words[8];
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            const bool there = !HAS(FLAG_PANEL_TAIL) || row + j < w->height;
+            global const uint *at =
+                (global const uint *)(w->wei + w->panel) + (there ? row + j : 0) * QUARTERS_ROW;
+            const uint four = bytes_of_quarters(at, v * LANES + (int)get_sub_group_local_id());
+            words[j] = there ? four : 0;
+        }
+        step[v] = as_int8(vload8(0, words));
+    }
+}
+
 // step[v]: a step of the lane's column v, from element k on.
 static inline void read_step(const struct wei_source *w, global const struct matmul_problem *p, int k,
                              __private int8 *step) {
@@ -73,6 +90,8 @@ static inline void read_step(const struct wei_source *w, global const struct mat
             const long column = min(w->first + v * LANES + (int)get_sub_group_local_id(), p->n - 1);
             step[v] = gather_column(w->wei, p, w->begin + column * p->wei.column, k);
         }
+    } else if (wei_bits() == 2) {
+        read_quarters(w, k >> 2, step);
     } else if (wei_bits() == 8 || wei_bits() == 32) {
         read_ints(w, wei_bits() == 8 ? k >> 2 : k, step);
     } else {

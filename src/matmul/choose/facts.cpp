@@ -83,8 +83,12 @@ bool can_read_src_2d(const memory_desc &src, zemm_dim_t rows) {
     return can_read_2d(src, column, column - 1, rows);
 }
 
+// Of types of 4 bits such loads read columns along K only, of those of 2 bits none: these become bytes, and a
+// load is for the elements of a step.
 bool can_read_wei_2d(const memory_desc &wei) {
     const int row = wei.ndims - 2, column = row + 1;
+    if (data_type_bits(wei.data_type) == 2)
+        return false;
     return (data_type_bits(wei.data_type) >= 8 && can_read_2d(wei, column, row, wei.dims[row])) ||
            can_read_2d(wei, row, column, wei.dims[column]);
 }
