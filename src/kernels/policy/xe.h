@@ -18,7 +18,7 @@ static inline bool wei_is_nibbles() { // s4, u4
 // Ints of a row of a packed panel of 2-bit weights. An int has four elements of K of four columns, which
 // share its bytes.
 #define QUARTERS_ROW (PACKED_N / 4)
-// The bytes of column x of a row.
-static inline uint bytes_of_quarters(global const uint *row, int x) {
-    return row[x >> 2] >> (x & 3) * 2 & 0x03030303;
+// The bytes of column x, whose int is number x / 4 of the row.
+static inline uint bytes_of_quarters(uint quarters, uint x) {
+    return quarters >> (x & 3) * 2 & 0x03030303;
 }

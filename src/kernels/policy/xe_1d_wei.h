@@ -64,21 +64,42 @@ COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global usho
 DEFINE_READ_ROWS(read_ints, uint, , int8)
 DEFINE_READ_ROWS(read_pairs, ushort, _us, int4)
 
+// The ints of a row that this lane's columns are in. A row of 32 columns fills a block load.
+#if TILE_N == 32
+static inline uint read_row_of_quarters(global const uint *row) {
+    return intel_sub_group_block_read(row);
+}
+static inline uint int_of_column(global const uint *row, uint read, int v) {
+    const uint low = sub_group_broadcast(read, 2 * v), high = sub_group_broadcast(read, 2 * v + 1);
+    return get_sub_group_local_id() < 4 ? low : high;
+}
+#else
+static inline uint read_row_of_quarters(global const uint *row) {
+    return 0;
+}
+static inline uint int_of_column(global const uint *row, uint read, int v) {
+    return row[v * LANES / 4 + get_sub_group_local_id() / 4];
+}
+#endif
+
 // The same of 2-bit weights, as bytes.
 static inline void read_quarters(const struct wei_source *w, int row, __private int8 *step) {
+    uint words[NV][8];
 #pragma unroll
-    for (int v = 0; v < NV; ++v) {
-        uint words[8];
+    for (int j = 0; j < 8; ++j) {
+        const bool there = !HAS(FLAG_PANEL_TAIL) || row + j < w->height;
+        const uint begin = w->panel + (there ? (uint)(row + j) * QUARTERS_ROW * 4 : 0);
+        global const uint *at = (global const uint *)(w->wei + begin);
+        const uint read = read_row_of_quarters(at);
 #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            const bool there = !HAS(FLAG_PANEL_TAIL) || row + j < w->height;
-            global const uint *at =
-                (global const uint *)(w->wei + w->panel) + (there ? row + j : 0) * QUARTERS_ROW;
-            const uint four = bytes_of_quarters(at, v * LANES + (int)get_sub_group_local_id());
-            words[j] = there ? four : 0;
+        for (int v = 0; v < NV; ++v) {
+            const uint four = bytes_of_quarters(int_of_column(at, read, v), get_sub_group_local_id());
+            words[v][j] = there ? four : 0;
         }
-        step[v] = as_int8(vload8(0, words));
     }
+#pragma unroll
+    for (int v = 0; v < NV; ++v)
+        step[v] = as_int8(vload8(0, words[v]));
 }
 
 // step[v]: a step of the lane's column v, from element k on.

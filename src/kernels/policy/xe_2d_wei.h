@@ -62,12 +62,12 @@ static inline int8 read_ints(const struct wei_source *w, int n, int row) {
 // The same of packed 2-bit weights, as bytes.
 static inline int8 read_quarters(const struct wei_source *w, int n, int row) {
     const int x = w->x + n + (int)get_sub_group_local_id();
-    global const uint *at = (global const uint *)w->matrix.base + (long)row * QUARTERS_ROW;
+    global const uint *at = (global const uint *)w->matrix.base + (long)row * QUARTERS_ROW + x / 4;
     uint words[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
         const bool there = !HAS(FLAG_PANEL_TAIL) || row + i < w->matrix.height;
-        words[i] = there ? bytes_of_quarters(at + i * QUARTERS_ROW, x) : 0;
+        words[i] = there ? bytes_of_quarters(at[i * QUARTERS_ROW], x) : 0;
     }
     return as_int8(vload8(0, words));
 }

@@ -119,9 +119,9 @@ static inline float4 widen(uint four) {
 // A row of a packed panel, of this lane's two columns: four elements of K of each.
 static inline uint2 read_fours(bytes row) {
     if (wei_bits() == 2) {
-        const int lane = get_sub_group_local_id();
-        global const uint *ints = (global const uint *)row;
-        return (uint2)(bytes_of_quarters(ints, lane), bytes_of_quarters(ints, LANES + lane));
+        const uint lane = get_sub_group_local_id();
+        global const uint *ints = (global const uint *)row + lane / 4;
+        return (uint2)(bytes_of_quarters(ints[0], lane), bytes_of_quarters(ints[LANES / 4], lane));
     }
     return wei_bits() == 4 ? convert_uint2(intel_sub_group_block_read_us2((global const ushort *)row))
                            : intel_sub_group_block_read2((global const uint *)row);
