@@ -67,7 +67,7 @@ static inline int8 read_quarters(const struct wei_source *w, int n, int row) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
         const bool there = !HAS(FLAG_PANEL_TAIL) || row + i < w->matrix.height;
-        words[i] = there ? bytes_of_quarters(at[i * QUARTERS_ROW], x) : 0;
+        words[i] = bytes_of_quarters(there ? at[i * QUARTERS_ROW] : 0, x);
     }
     return as_int8(vload8(0, words));
 }

@@ -119,9 +119,17 @@ int products_of_one(const facts &f) {
     return f.run().weight_only() ? 2 : 3;
 }
 
+// Whether unpacking 2-bit weights leaves too few registers to GPUs without XMX for a K that ends inside a
+// panel.
+bool unpacks_tail_of_quarters(const facts &f) {
+    const problem &p = f.run();
+    return f.family.multiplies_by == multiplier::dp4a && data_type_bits(p.wei.data_type) == 2 &&
+           f.row->tile_k > f.step && p.k() % f.row->tile_k != 0;
+}
+
 int panel_of(const facts &f) {
     // Weights that are split into two bf16 take twice the registers.
-    const bool is_half = f.products == 3 || has_zero_points_beside(f);
+    const bool is_half = f.products == 3 || has_zero_points_beside(f) || unpacks_tail_of_quarters(f);
     zemm_dim_t panel = is_half ? f.row->tile_k / 2 : f.row->tile_k;
     while (!f.empty && !f.is_one_segment && f.segment % panel != 0 && panel > f.step)
         panel -= f.step;
