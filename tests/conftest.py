@@ -9,6 +9,7 @@ that). `--full` runs all cases. A test marked `full` is not in the quick tier. A
 `quick(cases=f)` has those cases in the quick tier for which f returns true; f gets the test's
 parameters by name. A test marked `decided(cases=f)` is a product whose other cases run with `--full`
 only if f returns true: those that show a decision of the library (support_decisions.py).
+`--part=I/N` runs one of N parts of what was chosen.
 """
 
 import inspect
@@ -33,6 +34,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tiers")
     group.addoption("--full", action="store_true", help="all cases of all tests (half an hour)")
     group.addoption("--full-only", action="store_true", help="the cases that only --full runs")
+    group.addoption(
+        "--part", type=part, metavar="I/N", help="long tests, and the others whose turn is I of 0 to N-1"
+    )
+
+
+def part(text: str) -> tuple[int, int]:
+    turn, turns = map(int, text.split("/"))
+    if not 0 <= turn < turns:
+        raise ValueError(text)
+    return turn, turns
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,7 +104,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[LEFT_OUT] = len(left_out)
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
+    if turns := config.getoption("part"):
+        items[:] = [item for item in items if is_long(item) or is_turn(item, *turns)]
     items.sort(key=order_of)
+
+
+def is_long(item: pytest.Item) -> bool:
+    """Whether the test, or what it shares with others of its group, takes long."""
+    return bool(item.get_closest_marker("long") or item.get_closest_marker("xdist_group"))
+
+
+def is_turn(item: pytest.Item, turn: int, turns: int) -> bool:
+    return crc32(item.nodeid.encode()) % turns == turn
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -53,7 +53,8 @@ class Installation(NamedTuple):
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     folder = tmp_path_factory.mktemp("install")
     prefix, build = folder / "prefix", folder / "build"
-    run(tool("meson"), "setup", str(build), str(ROOT), f"--prefix={prefix}")
+    quick = ("-Dunits=true", "-Doptimization=0")
+    run(tool("meson"), "setup", str(build), str(ROOT), f"--prefix={prefix}", *quick)
     run(tool("meson"), "install", "-C", str(build))
     (library,) = prefix.rglob("libzemm.so.0")
     return Installation(prefix, library.parent)

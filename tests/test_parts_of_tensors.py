@@ -13,12 +13,13 @@ def of_first_variant(row: str, name: str) -> bool:
     return name.split(",")[0] == next(iter(problems_of(row))).split(",")[0]
 
 
-# Each kind of part on each row, and with each variant on a row of each policy.
+# Each kind of part on each row, and each variant on a row of each policy.
 IS_NEEDED = needed(
     ROWS,
     {name: None for row in ROWS for name in problems_of(row)},
     lambda row, name: problems_of(row).get(name),
     first=of_first_variant,
+    covers=lambda name: set(name.split(", ")),
 )
 
 

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 import zemm
 from reference import has_float_zero_points
+from support_decisions import choose
 from support_kernel_problems import PROBLEMS
 from support_problem import PostOp, Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME
 from support_run import ARGS, Call, check_dst, make_attr, make_call, make_pd
-from support_tiers import SMALL_ROWS
+from support_tiers import SMALL_ROWS, facts
 from zemm import ARG, RUNTIME_DIM
 
 # What is unknown: M only, as in a model that serves prompts of any length; all dimensions; or all
@@ -65,6 +66,12 @@ def check(stream: zemm.Stream, primitive: zemm.Primitive, p: Problem, call: Call
     check_dst(p, make_data(p), call)
 
 
+# Each problem with one kind of unknown dimensions, and each fact of the problems with all kinds.
+NEEDED = choose(
+    {(n, u): frozenset({n} | {(u, fact) for fact in facts(PROBLEMS[n])}) for n, u in CASES}, first=()
+)
+
+
 def is_quick(name: str, unknown: str) -> bool:
     """Each of QUICK with one or the other kind of unknown dimensions, and one problem with all kinds."""
     turn = ("m", "dims")[sorted(QUICK).index(name) % 2] if name in QUICK else ""
@@ -72,6 +79,7 @@ def is_quick(name: str, unknown: str) -> bool:
 
 
 @pytest.mark.quick(cases=is_quick)
+@pytest.mark.decided(cases=lambda name, unknown: (name, unknown) in NEEDED)
 @pytest.mark.parametrize(("name", "unknown"), CASES)
 def test_results(engine: zemm.Engine, stream: zemm.Stream, name: str, unknown: str) -> None:
     """Each problem, and two more numbers of rows with the same primitive."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support_kernel_problems import PROBLEMS
+from support_process import captured
 from support_tiers import facts, takes
 from zemm._library.library import names_of
 from zemm._library.lists import types_for
@@ -99,3 +100,20 @@ def test_full_only_is_what_the_quick_tier_leaves_out() -> None:
     assert sorted(quick + rest) == sorted(full)
     assert quick
     assert len(rest) > len(quick)
+
+
+@pytest.mark.full
+def test_parts_are_all_of_it() -> None:
+    """Each case has one turn. What takes long is in each part."""
+    files = [str(TESTS / name) for name in ("test_kernel_tails.py", "test_editable.py")]
+    full = collected("--full", *files)
+    parts = [collected("--full", f"--part={turn}/3", *files) for turn in range(3)]
+    for case in full:
+        assert sum(case in part for part in parts) == (3 if "editable" in case else 1)
+    assert all(len(full) / 4 < len(part) < len(full) / 2 for part in parts)
+
+
+@pytest.mark.parametrize("part", ["2/2", "-1/2", "1", "a/b", "1/2/3"])
+def test_parts_that_are_none(part: str) -> None:
+    done = captured([sys.executable, "-m", "pytest", f"--part={part}", "--collect-only"], cwd=TESTS.parent)
+    assert "argument --part: invalid part value" in done.stderr

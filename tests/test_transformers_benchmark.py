@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from support_checkpoints import VOCABULARY, llama, torch, transformers
 from support_process import captured
 from zemm.benchdnn.child import Child
 from zemm.benchdnn.peers import PeerError
-from zemm.models import cli, contest, model, random_gguf, random_gptq, text, worker
+from zemm.models import cli, contest, llama_bench, memory, model, random_gguf, random_gptq, text, worker
 from zemm.models.contestant import PEERS, Contestant, Settings
 from zemm.models.floats import weights_of
 from zemm.models.model import find
@@ -186,12 +187,16 @@ def test_random_gguf(tmp_path: Path) -> None:
 
 
 LLAMA_BENCH = """#!{python}
-import json, sys
+import json, sys, time
+from pathlib import Path
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 assert options["-m"].endswith(".gguf") and options["-t"] == "{threads}" and options["-o"] == "json", options
 if {fails}:
     sys.exit("it has no memory")
 rate = 1000 if options["-n"] == "0" else 50
+Path("{folder}", "began").touch()
+while not Path("{folder}", "seen").exists():
+    time.sleep(0.01)
 assert (options["-p"], options.get("-d")) == (("8", None) if rate == 1000 else ("0", "8")), options
 print(json.dumps([{{"avg_ts": rate, "build_number": 7, "build_commit": "abc"}}]))
 """
@@ -200,10 +205,23 @@ print(json.dumps([{{"avg_ts": rate, "build_number": 7, "build_commit": "abc"}}])
 @pytest.mark.usefixtures("local")
 @pytest.mark.parametrize("fails", [False, True])
 def test_llama_cpp(fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its program gets the same tokens, and its rates and version go to the results."""
+    """Its program gets the same tokens, and its rates and version go to the results. It ends when its memory
+    has been looked at.
+    """
     pytest.importorskip("gguf")
+
+    def peak(process: int) -> int:
+        has_begun = (tmp_path / "began").exists()
+        found = memory.peak(process)
+        if has_begun:
+            (tmp_path / "seen").touch()
+        return found
+
+    monkeypatch.setattr(llama_bench, "memory", SimpleNamespace(peak=peak))
     program = tmp_path / "llama-bench"
-    program.write_text(LLAMA_BENCH.format(python=sys.executable, threads=THREADS, fails=fails))
+    program.write_text(
+        LLAMA_BENCH.format(python=sys.executable, threads=THREADS, fails=fails, folder=tmp_path)
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     found = run("--random=llama-tiny", "--activation=f32", "--peer=llama.cpp", tmp_path=tmp_path)

@@ -10,8 +10,8 @@ from zemm._arrays.operands import groups_of, tensor
 from zemm._arrays.reorder import quantize_memory_to_floats
 from zemm._arrays.scales import check_inferred, type_among
 from zemm._library import check
-from zemm._library.lists import FLOAT_SCALINGS
-from zemm.dtypes import SUB_BYTE, numpy_dtype, pack_int4, type_of, unpack_int4
+from zemm._library.lists import FLOAT_SCALINGS, TYPES
+from zemm.dtypes import SUB_BYTE, numpy_dtype, pack_values, split, type_of
 from zemm.engine import Engine, Stream, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -90,7 +90,7 @@ def quantize_floats(
         return QuantizedFloats(*(np.empty(shape, dt) for shape, dt in zip(shapes, types, strict=True)))
     used = engine if engine is not None else default_engine()
     rows = array.reshape(-1, array.shape[-1])
-    source = tensor(pack_int4(rows) if name in SUB_BYTE else rows, name, 2, used)
+    source = tensor(pack_values(rows, name) if name in SUB_BYTE else rows, name, 2, used)
     made = quantize_memory_to_floats(source.memory(used), rule, kind, None)
     return QuantizedFloats(*(_elements(m).reshape(shape) for m, shape in zip(made, shapes, strict=True)))
 
@@ -105,4 +105,5 @@ def _elements(memory: Memory) -> NDArray[Any]:
     """The elements of a row-major memory, one in each element of an array."""
     if memory.md.data_type not in SUB_BYTE:
         return memory.as_numpy()
-    return unpack_int4(memory.read(), 2 * memory.md.size, False).view(numpy_dtype(memory.md.data_type))
+    codes = split(memory.read(), TYPES[memory.md.data_type].bits)
+    return codes.view(numpy_dtype(memory.md.data_type))

@@ -179,8 +179,7 @@ std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, z
             return made;
     problem p = in_order(first);
     p.wei = dense_in(first, p.wei, true);
-    auto made = make(p, first, matrix_of(p.wei, first).flat);
-    return made;
+    return make(p, first, matrix_of(p.wei, first).flat);
 }
 
 } // namespace zemm::inner_product

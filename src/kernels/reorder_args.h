@@ -71,6 +71,7 @@ struct reorder_problem {
 // 4 for elements of up to 8 bits, else 1. Units of 2-bit elements are those of four columns, whose elements
 // of the same k share a byte.
 #define PACK_K 16
+#define PACK_TOGETHER(bits) ((bits) == 2 ? 4 : 1) // columns that share the bytes of a unit
 struct pack_problem {
     reorder_i64 k, n;
     reorder_i64 src_offset, src_k, src_n; // elements

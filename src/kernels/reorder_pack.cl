@@ -103,7 +103,7 @@ static inline void pack_edge(bytes src, long first, global const struct pack_pro
     for (int k = 0; k < PACK_K * unit(); ++k)
         for (int n = 0; n < p->columns; ++n) {
             const long from = first + k * p->src_k + n * p->src_n;
-            const int together = spec_bits() == 2 ? 4 : 1; // columns that share the bytes of a unit
+            const int together = PACK_TOGETHER(spec_bits());
             const long to = ((long)(k / unit()) * p->columns + n / together * together) * unit() +
                             k % unit() * together + n % together;
             const bool inside = k < k_left && n < n_left;

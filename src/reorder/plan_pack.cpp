@@ -11,9 +11,8 @@ namespace zemm::reorder {
 
 namespace {
 
-// Columns whose elements share the bytes of a unit.
 int together_of(const memory_desc &md) {
-    return data_type_bits(md.data_type) == 2 ? 4 : 1;
+    return PACK_TOGETHER(data_type_bits(md.data_type));
 }
 
 // Whether the inner blocks are PACK_K x columns, followed by unit elements of K if unit is not 1, and by the

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build what the tests of zemm's backend for ggml need of llama.cpp: python build.py SOURCE BUILD
+"""Build what the tests of zemm's backend for ggml need of llama.cpp:
+
+    python build.py SOURCE BUILD [OPTION OF CMAKE]..
 
 Backends are libraries, as in the packages of llama.cpp: only then all its programs load the one that
 GGML_BACKEND_PATH names. A few minutes on two cores; what is built already stays.
@@ -15,10 +17,10 @@ ON = ["GGML_BACKEND_DL", "LLAMA_BUILD_TESTS"]
 SETTINGS = ["CMAKE_BUILD_TYPE=Release", "CMAKE_C_FLAGS=-march=native", "CMAKE_CXX_FLAGS=-march=native"]
 
 
-def main(source: str, build: str) -> None:
+def main(source: str, build: str, *more: str) -> None:
     settings = [*SETTINGS, *(f"{name}=OFF" for name in OFF), *(f"{name}=ON" for name in ON)]
     options = [f"-D{setting}" for setting in settings]
-    subprocess.run(["cmake", "-G", "Ninja", "-S", source, "-B", build, *options], check=True)
+    subprocess.run(["cmake", "-G", "Ninja", "-S", source, "-B", build, *options, *more], check=True)
     subprocess.run(["cmake", "--build", build, "--target", *TARGETS], check=True)
 
 

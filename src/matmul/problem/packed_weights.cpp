@@ -5,6 +5,7 @@
 
 #include "common/md_check.hpp"
 #include "kernels/matmul_args.h"
+#include "kernels/reorder_args.h"
 
 namespace zemm::matmul {
 
@@ -19,7 +20,7 @@ std::string packed_tag(const memory_desc &md) {
     tag += char('A' + column);
     tag += char('A' + row);
     const auto add = [&tag](int count, int d) { tag += std::to_string(count) + char('a' + d); };
-    const int together = bits == 2 ? 4 : 1; // columns that share a byte
+    const int together = PACK_TOGETHER(bits);
     add(16, row);
     add(PACKED_N / together, column);
     if (bits <= 8)
