@@ -13,21 +13,10 @@ from dataclasses import dataclass, replace
 from support_case_lines import table
 from support_problem import PER_BYTE, Problem
 from support_rows import BY_NAME
+from zemm._library.lists import TYPES
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
-BITS = {
-    "f32": 32,
-    "f16": 16,
-    "bf16": 16,
-    "s8": 8,
-    "u8": 8,
-    "s4": 4,
-    "u4": 4,
-    "f8_e5m2": 8,
-    "f8_e4m3": 8,
-    "f4_e2m1": 4,
-    "u2": 2,
-}
+BITS = {name: dt.bits for name, dt in TYPES.items()}
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ kernel void reorder_pack_lanes(bytes src, global uchar *dst, global const struct
                                struct reorder_arguments unused) {
     (void)unused; // all reorder kernels have the same parameters
     const struct matrices at = matrices_of(p, get_global_id(2));
-    const int together = spec_bits() == 2 ? 4 : 1; // columns of a work-item
+    const int together = PACK_TOGETHER(spec_bits()); // columns of a work-item
     const long column = get_global_id(0) * together;
     const int columns = p->columns;
     const int inside = (int)clamp(p->n - column, 0l, (long)together); // columns that there are
