@@ -25,7 +25,7 @@ from zemm._doctor import child
 M, K, N, GROUP = 9, 64, 48, 32
 SAMPLE = 8  # problems that are run on a row, or a few more
 FLOATS = ("f32", "f16", "bf16")
-INTEGERS = ("u8", "s8", "u4", "s4")
+INTEGERS = ("u8", "s8", "u4", "s4", "u2")
 SMALL_FLOATS = ("f8_e5m2", "f8_e4m3", "f4_e2m1")
 DESTINATIONS = ("f32", "s8", "f16", "s32", "bf16", "u8")
 
@@ -102,8 +102,8 @@ def reorders(engine: zemm.Engine) -> Iterator[zemm.ReorderPrimitiveDesc]:
         yield zemm.ReorderPrimitiveDesc(
             engine, zemm.MemoryDesc((K, N), src, "ba"), zemm.MemoryDesc((K, N), dst, "Ab16a"), attr
         )
-    for data_type, tag in itertools.product(("f32", "bf16", "s8", "u4"), ("ab", "ba")):
-        packed = "BA16a64b" if data_type in FLOATS else "BA16a64b4a"
+    for data_type, tag in itertools.product(("f32", "bf16", "s8", "u4", "u2"), ("ab", "ba")):
+        packed = {"u2": "BA16a16b4a4b"}.get(data_type, "BA16a64b" if data_type in FLOATS else "BA16a64b4a")
         yield zemm.ReorderPrimitiveDesc(
             engine, zemm.MemoryDesc((K, N), data_type, tag), zemm.MemoryDesc((K, N), data_type, packed)
         )

@@ -3,29 +3,20 @@
 
 2-D block loads need rows of at least 64 bytes whose length is a multiple of 4 bytes and whose
 distance is a multiple of 16 bytes. `Variant.of_shape` pads rows accordingly. Variants with
-`loads=False` have tensors that such loads cannot read.
+`loads=False` have tensors that such loads cannot read. They never read plain 2-bit weights, which large tiles
+pack first.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from support_case_lines import table
-from support_problem import Problem
+from support_problem import PER_BYTE, Problem
 from support_rows import BY_NAME
+from zemm._library.lists import TYPES
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
-BITS = {
-    "f32": 32,
-    "f16": 16,
-    "bf16": 16,
-    "s8": 8,
-    "u8": 8,
-    "s4": 4,
-    "u4": 4,
-    "f8_e5m2": 8,
-    "f8_e4m3": 8,
-    "f4_e2m1": 4,
-}
+BITS = {name: dt.bits for name, dt in TYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -85,8 +76,9 @@ FLOAT = {
             HALF,
             ("f16_packed", "bf16_ab_shared_weights", "f16_s4_packed_scales", "bf16_s8_packed_own_weights"),
         ),
-        (HALF, ("f16_u4_packed_groups_of_128", "f16_any_strides", "bf16_u4_k_outside")),
+        (HALF, ("f16_u4_packed_groups_of_128", "f16_any_strides", "bf16_u4_k_outside", "bf16_u2_packed")),
         (TF32, ("f32_packed", "f32_ab_post_ops", "u8_ab_zero_points", "s4_ba_groups_of_64_and_96")),
+        (TF32, ("u2_packed_groups_of_64", "u2_ab")),
         (SMALL, ("f8_e4m3_f8_e4m3_packed_mx", "f4_e2m1_f4_e2m1_packed_nvfp4", "f8_e4m3_f8_e4m3_any_strides")),
     )
     for name in names
@@ -107,9 +99,10 @@ def lengths(row: str, variant: Variant) -> list[int]:
     around = (1, 5, 31, 32, 33, 64, block - 1, block, block + 1, 2 * block - 3, 2 * block + 17)
     if not variant.loads:
         return [k for k in around if k > 0]
-    fours = 8 if p.wei_order and BITS[p.wei_dt] == 4 else 32 // BITS[p.src_dt]
-    least = max(64 * 8 // BITS[p.wei_dt] if p.wei_order else 0, 64 * 8 // BITS[p.src_dt])
-    if p.wei_order and BITS[p.wei_dt] == 8:
+    in_columns = p.wei_order and p.wei_dt != "u2"
+    fours = 8 if in_columns and BITS[p.wei_dt] == 4 else 32 // BITS[p.src_dt]
+    least = max(64 * 8 // BITS[p.wei_dt] if in_columns else 0, 64 * 8 // BITS[p.src_dt])
+    if in_columns and BITS[p.wei_dt] == 8:
         fours = 4
     near = {(k + fours - 1) // fours * fours for k in (least, 70, *around, 3 * block + 20)}
     return sorted(k for k in near | {block - fours, 2 * block - fours} if k >= least)
@@ -117,11 +110,12 @@ def lengths(row: str, variant: Variant) -> list[int]:
 
 def columns(row: str, variant: Variant) -> list[int]:
     tile, p = tile_of(row), variant.base
-    if variant.loads and not p.wei_tag and p.wei_order is None:
+    if variant.loads and not p.wei_tag and p.wei_order is None and p.wei_dt != "u2":
         unit = 64 * 8 // BITS[p.wei_dt]
         return [unit, unit + unit // 16, 2 * unit, 2 * unit + unit // 16, 100]
-    if p.wei_zp and BITS.get(p.wei_zp.dt) == 4:  # a 4-bit parameter row needs an even N
-        return [14, 16, 18, tile.n, tile.n + 2, 64, 66, 2 * tile.n + 6]
+    each = PER_BYTE.get(p.wei_zp.dt, 1) if p.wei_zp else 1
+    if each > 1:  # a parameter row needs whole bytes
+        return [16 - each, 16, 16 + each, tile.n, tile.n + each, 64, 64 + each, 2 * tile.n + 3 * each]
     return [15, 16, 17, tile.n, tile.n + 1, 64, 65, 2 * tile.n + 3] + ([] if p.wei_order is None else [1])
 
 

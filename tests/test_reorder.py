@@ -323,17 +323,17 @@ def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[i
 
 
 @pytest.mark.parametrize("plain", ["kn", "nk", "neither"])
-@pytest.mark.parametrize("data_type", [name for name in UNIT if name != "u2"])
+@pytest.mark.parametrize("data_type", UNIT)
 def test_packing_in_lanes(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, data_type: str, plain: str
 ) -> None:
     """The kernel for GPUs: columns with and without whole units, any strides, incomplete blocks."""
     monkeypatch.setenv("ZEMM_KERNEL", "reorder_pack_lanes")
     block = 16 * UNIT[data_type]
-    step = PER_BYTE.get(data_type, 1)  # rows begin at whole bytes
+    step = PER_BYTE.get(data_type, 1)  # rows and elements begin at whole bytes
     for k, n, gap in itertools.product((2, block, 3 * block + 2), (2, 64, 130), (0, step)):
         along, across = (n, k) if plain == "kn" else (k, n)
-        unit = 6 if plain == "neither" else 1
+        unit = 3 * max(step, 2) if plain == "neither" else 1
         pitch = unit * (along + -along % (4 * step) + gap)
         matrix = (pitch, unit) if plain == "kn" else (unit, pitch)
         strides = (pitch * across + 2 * gap, *matrix)

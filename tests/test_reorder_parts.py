@@ -111,20 +111,20 @@ def test_neighbours_are_not_written(engine: zemm.Engine, tag: str, src_dt: str, 
     assert names - {""} == ({"reorder", "reorder_pack"} if packs else {"reorder"})
 
 
-@pytest.mark.parametrize("data_type", ["u8", "f16", "u4"])
+@pytest.mark.parametrize("data_type", ["u8", "f16", "u4", "u2"])
 def test_packing_in_lanes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, data_type: str) -> None:
     """The kernel for GPUs takes parts that consist of whole blocks, and refuses parts that end
     inside a block.
     """
-    tag = "BA16a64b" if data_type == "f16" else "BA16a64b4a"
-    layout = Layout(PARENTS[tag], data_type, tag)
+    tag = {"f16": "BA16a64b", "u2": "BA16a16b4a4b"}.get(data_type, "BA16a64b4a")
+    layout = Layout(PARENTS["BA16a64b" if data_type == "f16" else "BA16a64b4a"], data_type, tag)
     monkeypatch.setenv("ZEMM_KERNEL", "reorder_pack_lanes")
     taken = refused = 0
     for seed, box in enumerate(parts_of(layout)):
         src = Buffer(Layout(box[0], data_type, "ba"), engine, seed)
         values = values_of(box[0], data_type, seed)
         src.put(values)
-        sizes = (64 if data_type in ("u8", "u4") else 16, 64)  # sizes of a block along K and N
+        sizes = (16 if data_type == "f16" else 64, 64)  # sizes of a block along K and N
         ends = [o + d for d, o in zip(*box, strict=True)]
         if all(
             d % size == 0 or end == n

@@ -14,7 +14,7 @@ from support_case_lines import problem_of
 from support_problem import Problem, Quant
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS
 from support_run import make_pd, run
-from support_xe import tile_of
+from support_xe import BITS, tile_of
 
 INT8 = Problem((40, 256), (256, 64), "s8", "u8", "s32", scratchpad="user")
 WIDENED = problem_of(
@@ -45,9 +45,8 @@ def packs(engine: zemm.Engine, problem: Problem) -> bool:
     pd = make_pd(engine, problem)
     modules = [module.name for module in pd.modules()]
     packed = "reorder_pack_lanes" in modules
-    bits = {"s4": 4, "s8": 8, "u8": 8, "f16": 16, "bf16": 16, "f32": 32}[problem.wei_dt]
     *_, k, n = problem.wei_dims
-    assert not packed or pd.query_md("scratchpad_md").size >= k * n * bits // 8
+    assert not packed or pd.query_md("scratchpad_md").size >= k * n * BITS[problem.wei_dt] // 8
     return packed
 
 

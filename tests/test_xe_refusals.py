@@ -137,6 +137,11 @@ REFUSED = {
         replace(INT8, src_dims=(2**27, 256), dst_dt="f32", src_scale=Quant(3, (1, 32))),
         "bytes of scales, of zero points and of sums of src up to 2\\^31",
     ),
+    "huge u2 zero points": (
+        INT8_ROWS,
+        replace(INT8, wei_dt="u2", wei_dims=(256, 2**30), wei_zp=zero_point(3, (32, 1), "u2")),
+        "their elements up to 2\\^32",
+    ),
 }
 # src tensors that block loads cannot read. Such weights are packed first (test_xe_pack_first.py).
 UNREADABLE = {

@@ -6,12 +6,6 @@
 #include "reorder_pack.h"
 #include "transpose.h"
 
-// Moves the four 2-bit elements in the low 8 bits to four bytes.
-static inline uint16 spread(uint16 x) {
-    x = (x | x << 12) & 0x000f000f;
-    return (x | x << 6) & 0x03030303;
-}
-
 // pack_columns() for 2-bit elements: a column has its elements of K side by side in a byte.
 static inline void pack_columns_of_quarters(bytes src, long stride, global uchar *dst, int columns) {
     for (int n = 0; n < columns; n += 64) {

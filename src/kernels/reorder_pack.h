@@ -13,6 +13,15 @@ static inline long bytes_of(long elements) {
     return elements * spec_bits() / 8;
 }
 
+// Moves the four 2-bit elements in the low 8 bits to four bytes.
+#define DEFINE_SPREAD(T)                                                                                     \
+    static inline __attribute__((overloadable)) T spread(T x) {                                              \
+        x = (x | x << 12) & 0x000f000f;                                                                      \
+        return (x | x << 6) & 0x03030303;                                                                    \
+    }
+DEFINE_SPREAD(uint)
+DEFINE_SPREAD(uint16)
+
 // Element offsets of a matrix in src and dst.
 struct matrices {
     long src, dst;

@@ -69,7 +69,7 @@ bool is_packing(const problem &p, std::string &why) {
 }
 
 // blocks_per_item: the blocks along K of a work-item. in_lanes: a work-group has a work-item for
-// each column of a block; otherwise it has a single one.
+// each column of a block, or for the columns that share bytes; otherwise it has a single one.
 void make_plan(const problem &p, const char *kernel, bool moves_along_k, zemm_dim_t blocks_per_item,
                bool in_lanes, launch_plan &result) {
     const memory_desc &src = p.src, &dst = p.dst;
@@ -99,7 +99,7 @@ void make_plan(const problem &p, const char *kernel, bool moves_along_k, zemm_di
     block.k_blocks_per_item = blocks_per_item;
     result.block = to_bytes(block);
     if (in_lanes)
-        result.group_size = {uint32_t(block.columns), 1, 1};
+        result.group_size = {uint32_t(dst.inner_blks[1]), 1, 1};
     if (!p.empty())
         result.group_count = {work_groups(dst.padded_dims[n], block.columns, "the reorder"),
                               work_groups(block.k_blocks, block.k_blocks_per_item, "the reorder"),
@@ -126,8 +126,6 @@ bool plan_pack(const problem &p, const ze::device &, launch_plan &result, std::s
 bool plan_pack_lanes(const problem &p, const ze::device &, launch_plan &result, std::string &why) {
     if (!is_packing(p, why))
         return false;
-    if (together_of(p.dst) > 1)
-        return refused(why, "each lane writes a column, and columns of dst share bytes");
     const bool moves = lies_along_k(p.src) && is_aligned(p.src, p.src.ndims - 2, unit_of(p));
     make_plan(p, "reorder_pack_lanes", moves, 1, true, result);
     return true;

@@ -73,12 +73,19 @@ PROBLEMS = [
         Problem("s8:u8 groups", tag, f"--dt=s8:u8:f16 --wtag={tag} {GROUPED} {_SHAPE}", 128)
         for tag in ("any", "ab", "ba")
     ),
-    Problem("s8:u4 groups", "any", f"--dt=s8:u4:f16 --wtag=any {GROUPED} {_SHAPE}", 128),
+    *(
+        Problem(f"s8:{wei} groups", "any", f"--dt=s8:{wei}:f16 --wtag=any {GROUPED} {_SHAPE}", 128)
+        for wei in ("u4", "u2")
+    ),
     Problem("u8:s8", "any", f"--dt=u8:s8:f16 --wtag=any --attr-scales=wei:per_oc:f32 {_SHAPE}", 0),
     *(Problem("f16:f16", tag, f"--dt=f16:f16:f16 --wtag={tag} {_SHAPE}", 0) for tag in ("any", "ab", "ba")),
     Problem("bf16:bf16", "any", f"--dt=bf16:bf16:bf16 --wtag=any {_SHAPE}", 0),
-    Problem("f16:u8 groups", "any", f"--dt=f16:u8:f16 --wtag=any {weights_only('f16')} {_SHAPE}", 128),
-    Problem("f16:u4 groups", "any", f"--dt=f16:u4:f16 --wtag=any {weights_only('f16')} {_SHAPE}", 128),
+    *(
+        Problem(
+            f"f16:{wei} groups", "any", f"--dt=f16:{wei}:f16 --wtag=any {weights_only('f16')} {_SHAPE}", 128
+        )
+        for wei in ("u8", "u4", "u2")
+    ),
     *(
         Problem("f32:f32 tf32", tag, f"--dt=f32:f32:f32 --wtag={tag} --attr-fpmath=tf32 {_SHAPE}", 0)
         for tag in ("any", "ab", "ba")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads weights for DPAS by 1-D block loads: each lane gets its columns, with elements of K side by
 // side in ints. Packed weights are read in whole rows of the tile: four elements of K a row for
-// integers, one for halves and f32.
+// integers, one for halves and f32. Those of 2 bits are one register a row: columns share ints.
 #pragma once
 
 #include "owner/sub_group.h"
@@ -40,6 +40,7 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
 #endif
 COLUMNS_OF(uint) __attribute__((overloadable)) READ_ROW(, const global uint *at);
 COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global ushort *at);
+ushort __attribute__((overloadable)) intel_sub_group_block_read_us(const global ushort *at);
 
 // step[v]: eight rows of the packed panel from `row` on, for the lane's column v. Rows behind the
 // last one that has elements of K are 0.
@@ -64,6 +65,48 @@ COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global usho
 DEFINE_READ_ROWS(read_ints, uint, , int8)
 DEFINE_READ_ROWS(read_pairs, ushort, _us, int4)
 
+// A row of packed 2-bit weights, of the tile's columns: an int a lane, or half an int.
+static inline uint read_row_of_quarters(bytes row) {
+#if TILE_N == 32
+    return intel_sub_group_block_read((global const uint *)row);
+#else
+    return intel_sub_group_block_read_us((global const ushort *)row);
+#endif
+}
+
+// What lane `first` has for the lower half of the lanes, what lane `second` has for the upper half. All lanes
+// broadcast both.
+static inline uint of_half(uint x, int first, int second) {
+    const uint low = sub_group_broadcast(x, first), high = sub_group_broadcast(x, second);
+    return get_sub_group_local_id() < LANES / 2 ? low : high;
+}
+
+// The int with this lane's column v.
+static inline uint int_of_column(uint row, int v) {
+#if TILE_N == 32
+    return of_half(row, 2 * v, 2 * v + 1);
+#else
+    return of_half(row, 4 * v, 4 * v + 2) | of_half(row, 4 * v + 1, 4 * v + 3) << 16;
+#endif
+}
+
+// The same of 2-bit weights, as bytes.
+static inline void read_quarters(const struct wei_source *w, int row, __private int8 *step) {
+    uint words[NV][8];
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+        const bool there = !HAS(FLAG_PANEL_TAIL) || row + j < w->height;
+        const uint begin = w->panel + (there ? (uint)(row + j) * QUARTERS_ROW * 4 : 0);
+        const uint quarters = read_row_of_quarters(w->wei + begin), read = there ? quarters : 0;
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            words[v][j] = bytes_of_quarters(int_of_column(read, v), get_sub_group_local_id());
+    }
+#pragma unroll
+    for (int v = 0; v < NV; ++v)
+        step[v] = as_int8(vload8(0, words[v]));
+}
+
 // step[v]: a step of the lane's column v, from element k on.
 static inline void read_step(const struct wei_source *w, global const struct matmul_problem *p, int k,
                              __private int8 *step) {
@@ -73,6 +116,8 @@ static inline void read_step(const struct wei_source *w, global const struct mat
             const long column = min(w->first + v * LANES + (int)get_sub_group_local_id(), p->n - 1);
             step[v] = gather_column(w->wei, p, w->begin + column * p->wei.column, k);
         }
+    } else if (wei_bits() == 2) {
+        read_quarters(w, k >> 2, step);
     } else if (wei_bits() == 8 || wei_bits() == 32) {
         read_ints(w, wei_bits() == 8 ? k >> 2 : k, step);
     } else {

@@ -7,7 +7,7 @@
 #include "policy/xe_steps.h"
 
 // The weights of a tile as a matrix. Of packed weights it is the panel of 64 columns: a row has
-// four elements of K for types of 8 and 4 bits, one for others, and 2-D block loads count in columns.
+// four elements of K for types of at most 8 bits, one for others, and 2-D block loads count in columns.
 struct wei_source {
     struct surface matrix;
     // The x coordinate for 2-D block loads of the tile's first column (packed, tag ab) or of the
@@ -59,6 +59,19 @@ static inline int8 read_ints(const struct wei_source *w, int n, int row) {
     return vload8(0, words);
 }
 
+// The same of packed 2-bit weights, as bytes.
+static inline int8 read_quarters(const struct wei_source *w, int n, int row) {
+    const int x = w->x + n + (int)get_sub_group_local_id();
+    global const uint *at = (global const uint *)w->matrix.base + (long)row * QUARTERS_ROW + x / 4;
+    uint words[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        const bool there = !HAS(FLAG_PANEL_TAIL) || row + i < w->matrix.height;
+        words[i] = bytes_of_quarters(there ? at[i * QUARTERS_ROW] : 0, x);
+    }
+    return as_int8(vload8(0, words));
+}
+
 // Reads two steps, the second only if `both`, of the LANES columns from column n of the tile on,
 // from element k on. n is the same in all lanes.
 static inline void read_columns(const struct wei_source *w, global const struct matmul_problem *p, int n,
@@ -69,6 +82,10 @@ static inline void read_columns(const struct wei_source *w, global const struct 
         *first = read_ints(w, n, k / 4);
         if (both)
             *second = read_ints(w, n, (k + step) / 4);
+    } else if (spec_wei_unit() == UNIT_PACKED && bits == 2) {
+        *first = read_quarters(w, n, k / 4);
+        if (both)
+            *second = read_quarters(w, n, (k + step) / 4);
     } else if (spec_wei_unit() == UNIT_PACKED && bits == 4) {
         // A row of 16-bit units has four nibbles a column; two rows make an int of eight of K.
         const int8 two = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k / 4)));

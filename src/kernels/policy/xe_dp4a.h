@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel GPUs without XMX: 8-bit src with 8-bit or 4-bit weights by DP4A, a dot product of four
-// bytes in each lane. A word of src has four elements of K of a row, a word of weights four
+// Intel GPUs without XMX: 8-bit src with integer weights of at most 8 bits by DP4A, a dot product
+// of four bytes in each lane. A word of src has four elements of K of a row, a word of weights four
 // elements of K of a column.
 #pragma once
 
@@ -75,7 +75,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     const struct b_panel b = load_steps(w, p, (int)k0, panel);
-    if (wei_is_small_int())
+    if (wei_is_nibbles())
 #pragma unroll
         for (int i = 0; i < PANEL_VECTORS; ++i)
             if (has_step(i / NV))

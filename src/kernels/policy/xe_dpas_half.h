@@ -71,7 +71,7 @@ static inline int4 widen_ints(int nibbles, int less) {
 
 // Converts a step of integers, 32 elements of K, to two steps of src's type.
 static inline void widen_step(int8 step, int less, __private int8 *first, __private int8 *second) {
-    if (wei_is_small_int()) {
+    if (wei_is_nibbles()) {
         *first = (int8)(widen_ints(step.s0, less), widen_ints(step.s1, less));
         *second = (int8)(widen_ints(step.s2, less), widen_ints(step.s3, less));
     } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8-bit src with 8-bit or 4-bit weights by DPAS, without conversion. A policy includes its loads
-// before this and defines DEFINE_DPAS(a, b, b_type, registers), which declares a function dpas_a_b
-// for src of type a and weights of type b. The weights of a block stay in registers while groups of
+// 8-bit src with integer weights by DPAS: of 8 and 4 bits without conversion, of 2 bits as bytes. A policy
+// includes its loads before this and defines DEFINE_DPAS(a, b, b_type, registers), which declares a function
+// dpas_a_b for src of type a and weights of type b. The weights of a block stay in registers while groups of
 // eight rows of src are multiplied with them.
 #pragma once
 
@@ -21,6 +21,7 @@ DEFINE_DPAS(u8, u4, uint4, u8_u4)
     case DT_S8:                                                                                              \
         return name(a, i8)(src, wei, sum);                                                                   \
     case DT_U8:                                                                                              \
+    case DT_U2:                                                                                              \
         return name(a, u8)(src, as_uint8(wei), sum);                                                         \
     case DT_S4:                                                                                              \
         return name(a, i4)(src, (wei).lo, sum);                                                              \

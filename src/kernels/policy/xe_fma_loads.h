@@ -4,7 +4,7 @@
 #pragma once
 
 #include "owner/sub_group.h"
-#include "policy/packed.h"
+#include "policy/xe.h"
 #include "tensor.h"
 
 #define PARTS (TILE_K / LANES) // parts of a block of K, each with one element a lane
@@ -108,12 +108,23 @@ static inline float4 widen(uint four) {
         return (float4)(from_code(four & mask), from_code(four >> bits & mask),
                         from_code(four >> 2 * bits & mask), from_code(four >> 3 * bits & mask));
     }
-    if (wei_is_small_int()) {
+    if (wei_is_nibbles()) {
         const int4 top = (int4)((int)four) << (int4)(28, 24, 20, 16);
         return spec_wei_dt() == DT_S4 ? convert_float4(top >> 28)
                                       : convert_float4(as_uint4(top) >> (uint4)28);
     }
     return spec_wei_dt() == DT_S8 ? convert_float4(as_char4(four)) : convert_float4(as_uchar4(four));
+}
+
+// A row of a packed panel, of this lane's two columns: four elements of K of each.
+static inline uint2 read_fours(bytes row) {
+    if (wei_bits() == 2) {
+        const uint lane = get_sub_group_local_id();
+        global const uint *ints = (global const uint *)row + lane / 4;
+        return (uint2)(bytes_of_quarters(ints[0], lane), bytes_of_quarters(ints[LANES / 4], lane));
+    }
+    return wei_bits() == 4 ? convert_uint2(intel_sub_group_block_read_us2((global const ushort *)row))
+                           : intel_sub_group_block_read2((global const uint *)row);
 }
 
 // Packed weights are padded to whole blocks. Elements behind K are multiplied with zeros of src.
@@ -132,9 +143,7 @@ static inline void read_packed(const struct wei_source *w, global const struct m
 #pragma unroll
     for (int k = 0; k < TILE_K; k += 4) {
         bytes at = w->panel + (long)(k0 + k) * PACKED_N * wei_bits() / 8;
-        uint2 fours = wei_bits() == 4
-                          ? convert_uint2(intel_sub_group_block_read_us2((global const ushort *)at))
-                          : intel_sub_group_block_read2((global const uint *)at);
+        uint2 fours = read_fours(at);
         if (HAS(FLAG_PANEL_TAIL) && wei_is_small_float())
             fours &= lowest_bits(clamp((int)(p->k - k0) - k, 0, 4) * wei_bits());
         const float4 x = widen(fours.x), y = widen(fours.y);

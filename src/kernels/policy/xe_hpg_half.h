@@ -42,7 +42,7 @@ static inline int8 widen_words_of(int x, int y, int less) {
 // For f32 src: converts a step of integers, 32 elements of K, to two steps of bf16, in the order of
 // read_narrowed().
 static inline void widen_step_apart(int8 step, int less, __private int8 *first, __private int8 *second) {
-    if (wei_is_small_int()) {
+    if (wei_is_nibbles()) {
         *first = widen_words_of(step.s0, step.s1, less);
         *second = widen_words_of(step.s2, step.s3, less);
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Xe-HPG, sub-groups of 8: 8-bit src with 8-bit or 4-bit weights by DPAS (xe_dpas_int8.h). The
-// builtins are those of cl_intel_subgroup_matrix_multiply_accumulate.
+// Xe-HPG, sub-groups of 8: 8-bit src with integer weights by DPAS (xe_dpas_int8.h). The builtins are those of
+// cl_intel_subgroup_matrix_multiply_accumulate.
 #pragma once
 
 #define STEP_K 32 // elements of K of one DPAS

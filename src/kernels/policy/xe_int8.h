@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel GPUs with XMX and 2-D block loads: 8-bit src with 8-bit or 4-bit weights by DPAS
-// (xe_dpas_int8.h).
+// Intel GPUs with XMX and 2-D block loads: 8-bit src with integer weights by DPAS (xe_dpas_int8.h).
 #pragma once
 
 #define STEP_K 32 // elements of K of one DPAS

@@ -67,7 +67,7 @@ static inline int ones_of(int count) {
     return count < 1 ? 0 : 0x01010101 >> (32 - 8 * min(count, 4));
 }
 
-// Elements of K in a step of weights: 32 of types of 8 and 4 bits (the latter are in the first four
+// Elements of K in a step of weights: 32 of types of at most 8 bits (those of 4 bits are in the first four
 // ints), 16 of halves, 8 of f32.
 static inline int wei_step() {
     return wei_bits() == 32 ? 8 : wei_bits() == 16 ? 16 : 32;
@@ -77,12 +77,13 @@ static inline int wei_step() {
 // strides.
 static __attribute__((noinline)) int8 gather_column(bytes wei, global const struct matmul_problem *p,
                                                     long column, long k) {
+    const int bits = loaded_bits();
     int words[8];
 #pragma unroll 1
     for (int j = 0; j < 8; ++j) {
         words[j] = 0;
 #pragma unroll 1
-        for (int i = 0; i < 32 && j * 32 / wei_bits() < wei_step(); i += wei_bits(), ++k) {
+        for (int i = 0; i < 32 && j * 32 / bits < wei_step(); i += bits, ++k) {
             if (k >= p->k)
                 continue;
             const long at = column + k * p->wei.row;

@@ -34,7 +34,7 @@ static inline int8 widen_nibbles(int nibbles, int zero_point) {
 
 // Converts a step of integers, 32 elements of K, to four steps of f32. Steps are NV vectors apart.
 static inline void widen_step(int8 step, int zero_point, __private panel_vec *to) {
-    if (wei_is_small_int()) {
+    if (wei_is_nibbles()) {
         to[0] = widen_nibbles(step.s0, zero_point);
         to[NV] = widen_nibbles(step.s1, zero_point);
         to[2 * NV] = widen_nibbles(step.s2, zero_point);

@@ -83,8 +83,12 @@ bool can_read_src_2d(const memory_desc &src, zemm_dim_t rows) {
     return can_read_2d(src, column, column - 1, rows);
 }
 
+// Of types of 4 bits such loads read columns along K only, of those of 2 bits none: these become bytes, and a
+// load is for the elements of a step.
 bool can_read_wei_2d(const memory_desc &wei) {
     const int row = wei.ndims - 2, column = row + 1;
+    if (data_type_bits(wei.data_type) == 2)
+        return false;
     return (data_type_bits(wei.data_type) >= 8 && can_read_2d(wei, column, row, wei.dims[row])) ||
            can_read_2d(wei, row, column, wei.dims[column]);
 }
@@ -115,9 +119,17 @@ int products_of_one(const facts &f) {
     return f.run().weight_only() ? 2 : 3;
 }
 
+// Whether unpacking 2-bit weights leaves too few registers to GPUs without XMX for a K that ends inside a
+// panel.
+bool unpacks_tail_of_quarters(const facts &f) {
+    const problem &p = f.run();
+    return f.family.multiplies_by == multiplier::dp4a && data_type_bits(p.wei.data_type) == 2 &&
+           f.row->tile_k > f.step && p.k() % f.row->tile_k != 0;
+}
+
 int panel_of(const facts &f) {
     // Weights that are split into two bf16 take twice the registers.
-    const bool is_half = f.products == 3 || has_zero_points_beside(f);
+    const bool is_half = f.products == 3 || has_zero_points_beside(f) || unpacks_tail_of_quarters(f);
     zemm_dim_t panel = is_half ? f.row->tile_k / 2 : f.row->tile_k;
     while (!f.empty && !f.is_one_segment && f.segment % panel != 0 && panel > f.step)
         panel -= f.step;

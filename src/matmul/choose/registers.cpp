@@ -47,8 +47,8 @@ int operands_of(const facts &f, int panel_k, int wei_bits, int src_bits) {
 int registers_of(const facts &f) {
     const problem &p = f.run();
     const bool has_dpas = f.family.multiplies_by == multiplier::dpas;
-    const bool keeps_nibbles =
-        f.family.has_small_registers() && has_dpas && p.integer() && is_small_int(p.wei.data_type);
+    const bool keeps_nibbles = f.family.has_small_registers() && has_dpas && p.integer() &&
+                               data_type_bits(p.wei.data_type) == 4; // 2-bit weights are loaded as bytes
     // src that is split into two bf16 takes twice the registers. So do f32 weights, but their panel
     // has half the length.
     const int bits = 8 * operand_bytes(f.row->multiplies), src_parts = f.products == 2 ? 2 : 1;

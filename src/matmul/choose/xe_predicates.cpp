@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The predicates of rows for Intel GPUs.
+#include <algorithm>
+
 #include "common/attr.hpp"
 #include "common/error.hpp"
 #include "common/names.hpp"
@@ -12,16 +14,20 @@ namespace {
 
 // Kernels of sub-groups index scales, zero points and sums of src with 32 bits.
 bool parameters_are_small(const facts &f, std::string &why) {
-    constexpr size_t limit = size_t(1) << 31; // bytes: 2^32 elements of 4 bits
+    constexpr size_t limit = size_t(1) << 31; // bytes
     const problem &p = f.run();
     const auto is_small = [&](const quant_entry *entry, const memory_desc &of) {
-        return !entry || entry->is_on_host || md_size(md_of_quant(of, *entry)) <= limit;
+        if (!entry || entry->is_on_host)
+            return true;
+        const size_t elements = (size_t(1) << 32) * size_t(data_type_bits(entry->data_type)) / 8;
+        return md_size(md_of_quant(of, *entry)) <= std::min(limit, elements);
     };
     if (!f.empty &&
         (!is_small(p.scale(ZEMM_ARG_SRC), p.src) || !is_small(p.scale(ZEMM_ARG_WEIGHTS), p.wei) ||
          !is_small(p.zero_point(ZEMM_ARG_SRC), p.src) || !is_small(p.zero_point(ZEMM_ARG_WEIGHTS), p.wei) ||
          f.rows.all * groups_along(p.k(), f.segment) > zemm_dim_t(limit / sizeof(int32_t)))) {
-        why = "it counts bytes of scales, of zero points and of sums of src up to 2^31";
+        why = "it counts bytes of scales, of zero points and of sums of src up to 2^31, their elements up to "
+              "2^32";
         return false;
     }
     return true;
@@ -42,10 +48,6 @@ bool takes_steps(const facts &f, std::string &why) {
     }
     if (p.k() > limit || p.n() > limit || f.rows.all > limit) {
         why = "it counts rows, columns and K up to 2^30";
-        return false;
-    }
-    if (data_type_bits(p.wei.data_type) == 2) {
-        why = text("it does not unpack %s weights", data_type_name(p.wei.data_type));
         return false;
     }
     if (!parameters_are_small(f, why))
