@@ -82,7 +82,6 @@ class Worker:
 
     def plan(self, form: Form, sizes: Sizes) -> Decision | None:
         """What the planner decides. None: no kernel takes the case."""
-        from zemm.benchdnn.descriptor import Descriptor
         from zemm.benchdnn.encodings import Grouped
 
         static = replace(form, options=tuple(o for o in form.options if "runtime" not in o))
@@ -93,7 +92,7 @@ class Worker:
         case = self.base[1]
         if case and not has_sizes:  # reading the line takes longer than planning
             os.environ["ZEMM_KERNEL"] = form.kernel
-            case = replace(case, problem=Descriptor(*form.shapes(sizes)))
+            case = replace(case, problem=type(case.problem)(*form.shapes(sizes)))
             if case.grouped:
                 case = replace(case, layout=Grouped(case.grouped.dim, sizes.groups))
         return self.plan_of(case) if case else None

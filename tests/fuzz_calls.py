@@ -19,8 +19,24 @@ LARGEST = 1 << 20  # bytes of a memory
 RUNTIME_DIM = -(1 << 63)
 RUNTIME_SIZE = 1 << 63
 NUMBERS = (0, 1, 2, 3, 5, 16, 33, 64, -1, 1 << 31, 1 << 40, RUNTIME_DIM, (1 << 63) - 1)
-ARGUMENTS = (1, 33, 17, 80, 41, 4096 | 1, 4096 | 33, 8192 | 1, 8192 | 33, 16384 | 1, 0, -1)
-TYPES = (3, 5, 6, 1, 2, 4, 7, 0, 11, 12, 99)  # of zemm_data_type_t; the types that matmul takes come first
+# Src, weights, dst, scratchpad, bias, attributes, outputs of a dynamic quantisation, src1 of a post-op.
+ARGUMENTS = (
+    1, 33, 17, 80, 41, 4096 | 1, 4096 | 33, 8192 | 1, 8192 | 33, 16384 | 1, 18, 19, 20, 16384 | 2, 0, -1
+)  # fmt: skip
+TYPES = (
+    3,
+    5,
+    6,
+    1,
+    2,
+    4,
+    7,
+    0,
+    11,
+    12,
+    17,
+    99,
+)  # of zemm_data_type_t; the types that matmul takes come first
 DESTROYERS = (
     "engine",
     "stream",
@@ -67,6 +83,8 @@ class Calls:
             self.make_memory,
             self.make_problem,
             self.make_problem,
+            self.make_inner_product,
+            self.make_dynamic_quantize,
             self.make_reorder,
             self.make_primitive,
             self.make_primitive,
@@ -224,21 +242,52 @@ class Calls:
         """Create a matmul whose descriptors fit each other most of the time."""
         m, n, k = (self.script.one_of((1, 2, 3, 17, 64, 0, RUNTIME_DIM)) for _ in range(3))
         types = self.script.one_of(
-            ((3, 3, 3), (5, 5, 4), (6, 5, 3), (5, 6, 1), (3, 6, 3), (1, 1, 1), (2, 2, 3))
+            ((3, 3, 3), (5, 5, 4), (6, 5, 3), (5, 6, 1), (3, 6, 3), (1, 1, 1), (2, 2, 3), (5, 17, 3))
         )
-        descs = []
-        for shape, dtype in zip(((m, k), (k, n), (m, n)), types, strict=True):
-            dims = ffi.new("int64_t[12]", shape)
-            tag = self.script.one_of((b"ab", b"ab", b"ba", b"any"))
-            self.create("memory_desc", "memory_desc_create_with_string_tag", 2, dims, dtype, tag)
-            fits = self.live["memory_desc"] and self.script.number(12)
-            descs.append(self.live["memory_desc"][-1] if fits else self.some("memory_desc"))
-        src, wei, dst = descs
+        shapes = ((m, k), (k, n), (m, n))
+        src, wei, dst = (self.tensor(shape, dt) for shape, dt in zip(shapes, types, strict=True))
         bias = self.some("memory_desc") if self.script.number(5) == 0 else ffi.NULL
         attr = self.some("primitive_attr") if self.script.number(2) else ffi.NULL
         self.create(
             "primitive_desc", "matmul_primitive_desc_create", self.some("engine"), src, wei, bias, dst, attr
         )
+
+    def tensor(self, shape: tuple[int, ...], dtype: int) -> Any:
+        """A new descriptor, or any other one now and then."""
+        tag = self.script.one_of(("", "", "turned", "any"))
+        plain = "abc"[: len(shape)]
+        name = {"": plain, "turned": plain[::-1]}.get(tag, tag).encode()
+        dims = ffi.new("int64_t[12]", shape)
+        self.create("memory_desc", "memory_desc_create_with_string_tag", len(shape), dims, dtype, name)
+        fits = self.live["memory_desc"] and self.script.number(12)
+        return self.live["memory_desc"][-1] if fits else self.some("memory_desc")
+
+    def make_inner_product(self) -> None:
+        """Like make_problem(), of src with a spatial dimension or without."""
+        rows, out, channels = (self.script.one_of((1, 2, 3, 17, 64, 0)) for _ in range(3))
+        space = self.script.one_of(((), (), (1,), (3,)))
+        types = self.script.one_of(((3, 3, 3), (5, 5, 3), (6, 5, 5), (2, 2, 2), (1, 1, 3), (5, 17, 3)))
+        shapes = ((rows, channels, *space), (out, channels, *space), (rows, out))
+        src, wei, dst = (self.tensor(shape, dt) for shape, dt in zip(shapes, types, strict=True))
+        bias = self.tensor((out,), 3) if self.script.number(3) == 0 else ffi.NULL
+        attr = self.some("primitive_attr") if self.script.number(2) else ffi.NULL
+        prop_kind = self.script.one_of((lib.zemm_forward_inference, lib.zemm_forward_training, 0, 128, 99))
+        name = "inner_product_forward_primitive_desc_create"
+        self.create("primitive_desc", name, self.some("engine"), prop_kind, src, wei, bias, dst, attr)
+
+    def make_dynamic_quantize(self) -> None:
+        rows, k = self.script.one_of((1, 2, 3, 17, 0)), self.script.one_of((64, 32, 3, 1, 0))
+        groups = self.script.one_of((1, 1, 2, k))
+        symmetric = lib.zemm_dynamic_quantize_symmetric
+        alg = self.script.one_of((symmetric, lib.zemm_dynamic_quantize_asymmetric, 0, 0x20, 99))
+        src = self.tensor((rows, k), self.script.one_of((3, 2, 1, 5)))
+        dst = self.tensor((rows, k), 5 if alg == symmetric else 6)
+        scale = self.tensor(self.script.one_of(((rows, groups), (1, 1))), 3)
+        points = ffi.NULL if alg == symmetric else self.tensor((rows, groups), 4)
+        sums = self.tensor((rows, groups), 4) if self.script.number(3) == 0 else ffi.NULL
+        attr = self.some("primitive_attr") if self.script.number(3) == 0 else ffi.NULL
+        name = "dynamic_quantize_primitive_desc_create"
+        self.create("primitive_desc", name, self.some("engine"), alg, src, dst, scale, points, sums, attr)
 
     def make_reorder(self) -> None:
         self.create(
@@ -258,7 +307,7 @@ class Calls:
         """Execute with the memories that the primitive wants, or with arbitrary ones."""
         primitive, stream = self.some("primitive"), self.some("stream")
         arguments = []
-        for argument in ARGUMENTS[: self.script.one_of((3, 3, 4, 12))]:
+        for argument in ARGUMENTS[: self.script.one_of((3, 3, 4, len(ARGUMENTS)))]:
             memory = self.fitting(primitive, argument) if self.script.number(8) else self.some("memory")
             if memory != ffi.NULL or self.script.number(8) == 7:
                 arguments.append({"arg": argument, "memory": memory})

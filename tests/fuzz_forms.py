@@ -18,9 +18,12 @@ INT8, INT4 = ("s8", "u8"), ("s4", "u4", "u2")
 FLOATS, SMALL_FLOATS = ("f32", "f16", "bf16"), ("f8_e5m2", "f8_e4m3", "f4_e2m1")
 OTHER_DST = ("f8_e5m2", "f8_e4m3", "s32", "s8", "u8")
 SCALE_TYPES = ("f32", "f16", "bf16", "e8m0", "f8_e4m3")
-POST_OPS = ("relu", "sum:0.5", "add:f32:per_oc", "mul:f32:common", "prelu:per_oc", "linear:0.5:1", "max:s8:3")
+POST_OPS = (
+    "relu", "sum:0.5", "add:f32:per_oc", "mul:f32:common", "prelu:per_oc", "linear:0.5:1", "max:s8:3",
+    "mul_inplace:{dst}",
+)  # fmt: skip
 KINDS = ("int8", "int4", "weight only", "float")
-GROUPED_POST_OPS = ("relu", "linear:0.5:1", "mul:f32:1", "mul:f32:3")
+GROUPED_POST_OPS = ("relu", "linear:0.5:1", "mul:f32:1", "mul:f32:3", "mul_inplace:{dst}")
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class Form:
     last group may be shorter, and N of unit_n. options: with {k} for K. strides: for src,
     weights and dst the order of the last two dimensions and a padding, or nothing. has_bytes: src, weights
     and zero points have any values of their types, not the small ones of the driver. has_few_rows: sizes
-    are those of a model that writes a word at a time, whose groups of rows are small, too.
+    are those of a model that writes a word at a time, whose groups of rows are small, too. places: the form
+    is an inner product with so many places and K channels; 0: a matmul.
     """
 
     dt: tuple[str, str, str]
@@ -58,6 +62,7 @@ class Form:
     strides: tuple[tuple[str, int] | None, ...] = ()
     has_bytes: bool = False
     has_few_rows: bool = False
+    places: int = 0
 
     @property
     def longest_k(self) -> int:
@@ -67,6 +72,8 @@ class Form:
 
     def shapes(self, s: Sizes) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The dimensions of src and weights."""
+        if self.places:
+            return (s.m, s.k, self.places), (s.n, s.k, self.places)
         src, wei = (tuple(dims[side] for dims in self.batch) for side in (0, 1))
         if self.grouping == "rows":
             wei = (len(s.groups),)
@@ -74,8 +81,11 @@ class Form:
 
     def tokens(self, s: Sizes) -> list[str]:
         """The arguments of zemm-benchdnn for the sizes."""
-        found = ["--engine=cpu", "--allow-enum-tags-only=0", "--matmul", f"--dt={':'.join(self.dt)}"]
+        driver = "--ip" if self.places else "--matmul"
+        found = ["--engine=cpu", "--allow-enum-tags-only=0", driver, f"--dt={':'.join(self.dt)}"]
         found += [option.replace("{k}", str(s.k)) for option in self.options]
+        if self.places:
+            return [*found, f"mb{s.m}ic{s.k}iw{self.places}oc{s.n}"]
         if self.grouping:
             sizes = "+".join(map(str, s.groups))
             found.append(f"--grouped={int(self.grouping == 'k')}:{len(s.groups)}:{sizes}")
@@ -152,6 +162,8 @@ class Forms:
         if category.kind == "float" and not grouping and self.maybe(0.04):
             kind = "f64"
         dt = self.types(kind, INT4 if category.kind == "int4" else INT8)
+        if not grouping and kind != "f64" and self.maybe(0.1):
+            return self.inner_product(category, kind, dt)
         batch = () if grouping else tuple(self.batch_dim() for _ in range(rng.choice((0, 0, 0, 1, 2))))
         options, unit, unit_n = self.attributes(kind, grouping, len(batch) + 2, dt)
         strides: tuple[tuple[str, int] | None, ...] = ()
@@ -184,6 +196,35 @@ class Forms:
             has_bytes,
             category.has_few_rows,
         )
+
+    def inner_product(self, category: Category, kind: str, dt: tuple[str, str, str]) -> Form:
+        """One with what oneDNN's takes, and with zero points."""
+        rng = self.rng
+        options = [f"--dir={rng.choice(('FWD_I', 'FWD_B'))}"]
+        options += [f"--{name}={rng.choice(('any', 'abx', 'axb'))}" for name in ("stag", "wtag")]
+        options.append(f"--dtag={rng.choice(('any', 'ab', 'ba'))}")
+        if kind == "weight only" or (dt[0] == "f32" and self.maybe(0.3)):
+            mode = rng.choice(("any", "strict", "bf16", "f16"))
+            options.append(f"--attr-fpmath={mode}{':true' if kind == 'weight only' else ''}")
+        scales, points = [], []
+        if kind != "float":
+            scales = rng.sample(("src:common:0.5",) * (kind == "integer") + ("wei:per_oc", "dst:common:2"), 1)
+            points = rng.sample(
+                ("src:common:1",) * (kind == "integer") + ("wei:common:2", "wei:per_oc:s8"), 1
+            )
+        options += [f"--attr-scales={scale}" for scale in scales]
+        options += [f"--attr-zero-points={point}" for point in points if self.maybe(0.5)]
+        if self.maybe(0.5):
+            names = ("relu", "sum:0.5", "add:f32:per_oc", "linear:0.5:1", "prelu:per_oc", "mul_inplace:{dst}")
+            options.append(self.post_ops(names, dt))
+        return Form(
+            dt, self.kernel(kind), options=tuple(options), has_few_rows=category.has_few_rows,
+            unit_n=per_byte(dt[1]), unit_k=per_byte(dt[1]), places=rng.choice((1, 1, 3)),
+        )  # fmt: skip
+
+    def post_ops(self, names: tuple[str, ...], dt: tuple[str, str, str]) -> str:
+        ops = "+".join(self.rng.sample(names, self.rng.choice((1, 1, 2))))
+        return f"--attr-post-ops={ops.replace('{dst}', dt[2])}"
 
     def sums_are_exact(self, dt: tuple[str, str, str], options: tuple[str, ...], unit: int) -> bool:
         """Whether dst holds sums of any values where K is short: there are only scales, by powers of two, and
@@ -282,9 +323,9 @@ class Forms:
             mask = 2 if grouping else rng.choice((1 << (ndims - 1), 0, (1 << ndims) - 1, 1 << (ndims - 2)))
             found += [f"--bia-dt={bias}", f"--bia_mask={mask}"]
         if self.maybe(0.35):
-            names = GROUPED_POST_OPS if grouping else POST_OPS
-            ops = rng.sample(names, rng.choice((1, 1, 2)))
-            found.append("--attr-post-ops=" + "+".join(ops))
+            found.append(self.post_ops(GROUPED_POST_OPS if grouping else POST_OPS, dt))
+        if not grouping and dt[2] in ("f8_e5m2", "f8_e4m3") and self.maybe(0.2):
+            found.append("--attr-saturation=true")
         if not grouping and self.maybe(0.05):
             found.append("--attr-dropout=0.5:12345")
         if not grouping and dt[2] in ("f16", "bf16", "f8_e5m2", "f8_e4m3") and self.maybe(0.05):
