@@ -46,7 +46,7 @@ inline constexpr uint32_t queue_flag_in_order = 1 << 1; // 1.9
 inline constexpr uint32_t queue_flag_copy_offload = 1 << 2;
 inline constexpr uint32_t list_flag_in_order = 1 << 3;
 inline constexpr uint32_t list_flag_copy_offload = 1 << 5;
-inline constexpr uint32_t newest_memory_advice = 9; // clears that of system memory, 1.9
+inline constexpr uint32_t newest_memory_advice = 9;        // clears that of system memory, 1.9
 inline constexpr uint32_t pool_mapped_timestamps = 1 << 3; // ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, 1.6
 
 struct KernelTimestampsProperties { // ze_event_query_kernel_timestamps_ext_properties_t, 1.6
