@@ -46,6 +46,7 @@ inline constexpr uint32_t queue_flag_in_order = 1 << 1; // 1.9
 inline constexpr uint32_t queue_flag_copy_offload = 1 << 2;
 inline constexpr uint32_t list_flag_in_order = 1 << 3;
 inline constexpr uint32_t list_flag_copy_offload = 1 << 5;
+inline constexpr uint32_t newest_memory_advice = 9;        // clears that of system memory, 1.9
 inline constexpr uint32_t pool_mapped_timestamps = 1 << 3; // ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, 1.6
 
 struct KernelTimestampsProperties { // ze_event_query_kernel_timestamps_ext_properties_t, 1.6
@@ -88,6 +89,14 @@ struct VectorWidths { // ze_device_vector_width_properties_ext_t, 1.13
     void *pNext;
     uint32_t size;
     Set preferred, native;
+};
+
+struct ReadonlyMemoryProperties { // ze_device_readonly_memory_ext_properties_t, 1.17
+    static constexpr auto type = ze_structure_type_t(0x10015);
+    static constexpr uint32_t enforced = 2; // a write to read-only pages is a fault
+    ze_structure_type_t stype;
+    void *pNext;
+    uint32_t capability;
 };
 
 struct MaxGroupSizeProperties { // ze_kernel_max_group_size_properties_ext_t, 1.12

@@ -46,6 +46,8 @@ ze_device_fp_flags_t fp_flags(uint64_t opencl_bits) {
 void describe_extensions(void *next) {
     if (auto *timestamps = find_next<KernelTimestampsProperties>(next, KernelTimestampsProperties::type))
         timestamps->flags = KernelTimestampsProperties::kernel | KernelTimestampsProperties::synchronized;
+    if (auto *readonly = find_next<ReadonlyMemoryProperties>(next, ReadonlyMemoryProperties::type))
+        readonly->capability = ReadonlyMemoryProperties::enforced;
     if (auto *hints = find_next<ze_scheduling_hint_exp_properties_t>(
             next, ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES))
         hints->schedulingHintFlags = 0;

@@ -114,7 +114,7 @@ ze_result_t zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, 
     check_append(hCommandList, 0, nullptr);
     need_handles(hDevice);
     need_pointers(ptr);
-    return advice > ZE_MEMORY_ADVICE_BIAS_UNCACHED ? ZE_RESULT_ERROR_INVALID_ENUMERATION : ZE_RESULT_SUCCESS;
+    return advice > newest_memory_advice ? ZE_RESULT_ERROR_INVALID_ENUMERATION : ZE_RESULT_SUCCESS;
 }
 
 // The chain pNext of the appends of Level Zero 1.16 and 1.17 must be null: this driver knows no extension.

@@ -111,6 +111,19 @@ void kernel_over_two_objects() {
     OK(ze.zePhysicalMemDestroy(context, a));
 }
 
+void read_only_announced() {
+    struct {
+        ze_structure_type_t stype;
+        void *next;
+        uint32_t capability;
+    } readonly{ze_structure_type_t(0x10015), nullptr, 0};
+    ze_device_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    properties.pNext = &readonly;
+    OK(ze.zeDeviceGetProperties(device, &properties));
+    CHECK(readonly.capability == 2); // enforced: a write is a fault
+}
+
 void access_attributes() {
     uint8_t *range = reserve(8 * page);
     size_t same = 0;
@@ -250,6 +263,7 @@ int main(int argc, char **argv) {
     OK(ze.zeVirtualMemQueryPageSize(context, device, 100, &page));
     CHECK(page >= 4096 && (page & (page - 1)) == 0);
     kernel_over_two_objects();
+    read_only_announced();
     access_attributes();
     wishes();
     bad_input();
