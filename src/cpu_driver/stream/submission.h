@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "command.h"
-#include "own_thread.h"
 
 namespace ze_cpu {
 
@@ -75,7 +74,8 @@ private:
     bool is_drained() const { return !step_running_ && followers_.empty() && backlog_.empty(); }
 
     cl::Queue queue_ = nullptr;
-    OwnThread own_thread_; // of run_here()
+    cl::Queue own_thread_queue_ = nullptr; // of run_here(), which makes it
+    bool has_own_thread_queue_ = true;     // false once the runtime has refused it
     std::mutex mutex_;
     std::list<CommandPtr> backlog_;
     bool closed_ = false;

@@ -14,12 +14,6 @@ kernel void add_one(global int *a) {
     a[get_global_id(0)] += 1;
 }
 
-// A sum and a product, which depend on the rounding, and on what becomes of denormals.
-kernel void floats(global const float *a, global float *out) {
-    out[0] = a[0] + a[1];
-    out[1] = a[0] * a[2];
-}
-
 struct args {
     char tag;
     ulong out; // an address: OpenCL C admits no pointers in kernel structures
