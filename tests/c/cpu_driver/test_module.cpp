@@ -52,7 +52,7 @@ static void flags(const std::vector<uint8_t> &code) {
 static void names_and_properties(ze_module_handle_t module) {
     uint32_t count = 0;
     OK(ze.zeModuleGetKernelNames(module, &count, nullptr));
-    CHECK(count == 13);
+    CHECK(count == 12);
     std::vector<const char *> names(count);
     OK(ze.zeModuleGetKernelNames(module, &count, names.data()));
     CHECK(
