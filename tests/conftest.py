@@ -32,7 +32,7 @@ LEFT_OUT = pytest.StashKey[int]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tiers")
-    group.addoption("--full", action="store_true", help="all cases of all tests (half an hour)")
+    group.addoption("--full", action="store_true", help="all cases of all tests (most of an hour)")
     group.addoption("--full-only", action="store_true", help="the cases that only --full runs")
     group.addoption(
         "--part", type=part, metavar="I/N", help="long tests, and the others whose turn is I of 0 to N-1"
@@ -40,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def part(text: str) -> tuple[int, int]:
+    """I and N of I/N. ValueError: the text has another form, or I is none of 0 to N-1."""
     turn, turns = map(int, text.split("/"))
     if not 0 <= turn < turns:
         raise ValueError(text)

@@ -23,20 +23,8 @@ NUMBERS = (0, 1, 2, 3, 5, 16, 33, 64, -1, 1 << 31, 1 << 40, RUNTIME_DIM, (1 << 6
 ARGUMENTS = (
     1, 33, 17, 80, 41, 4096 | 1, 4096 | 33, 8192 | 1, 8192 | 33, 16384 | 1, 18, 19, 20, 16384 | 2, 0, -1
 )  # fmt: skip
-TYPES = (
-    3,
-    5,
-    6,
-    1,
-    2,
-    4,
-    7,
-    0,
-    11,
-    12,
-    17,
-    99,
-)  # of zemm_data_type_t; the types that matmul takes come first
+# Of zemm_data_type_t; the types that matmul takes come first.
+TYPES = (3, 5, 6, 1, 2, 4, 7, 0, 11, 12, 17, 99)
 DESTROYERS = (
     "engine",
     "stream",
