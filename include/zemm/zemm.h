@@ -409,6 +409,21 @@ zemm_status_t ZEMM_API zemm_primitive_attr_get_reduced_range(const_zemm_primitiv
                                                              int *value);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_reduced_range(zemm_primitive_attr_t attr, int arg, int value);
 
+/* An extension of zemm, experimental: a matmul by integer weights quantises its f32, f16 or bf16 src to s8
+ * before it multiplies. Each group of group_size elements along K gets a scale, amax / 127, in f32; the last
+ * group of a row may be shorter, and a larger group_size means all of a row. The result is that of
+ * zemm_dynamic_quantize_primitive_desc_create() and a matmul of its outputs, bit by bit, without their
+ * memories; with few rows on a CPU the matmul's own launch quantises. Weights may have zero points or offsets,
+ * whose sums of src are computed on the way; a reduced range of src quantises to 7 bits, with amax / 63.
+ * 0, the default: src is not quantised. The name is that of OpenVINO's fork of oneDNN.
+ * invalid_arguments: group_size is negative. When a matmul is created: invalid_arguments if src has scales,
+ * zero points or precomputed reductions, too; unimplemented if src or weights have other types, or if the
+ * matmul is grouped. */
+zemm_status_t ZEMM_API zemm_primitive_attr_get_src_dyn_quant_params(const_zemm_primitive_attr_t attr,
+                                                                    zemm_dim_t *group_size);
+zemm_status_t ZEMM_API zemm_primitive_attr_set_src_dyn_quant_params(zemm_primitive_attr_t attr,
+                                                                    zemm_dim_t group_size);
+
 /* An extension of zemm: 1 says that values that are too large for dst become its largest value, with their
  * sign, in place of infinity (f8_e5m2) or NaN (f8_e4m3). NaN stays. f4_e2m1 and integers saturate without it,
  * and so do results of dynamic scales. The default is 0, as in oneDNN. For dst of f8 or f4, of a matmul or a

@@ -227,6 +227,16 @@ zemm_status_t zemm_primitive_attr_set_reduced_range(zemm_primitive_attr_t attr, 
     return with(attr, [&](auto &a) { set_reduced_range(a, arg, value != 0); });
 }
 
+zemm_status_t zemm_primitive_attr_get_src_dyn_quant_params(const_zemm_primitive_attr_t attr,
+                                                           zemm_dim_t *group_size) {
+    return with(attr, [&](auto &a) { put(group_size, "group_size", a.src_group); });
+}
+
+zemm_status_t zemm_primitive_attr_set_src_dyn_quant_params(zemm_primitive_attr_t attr,
+                                                           zemm_dim_t group_size) {
+    return with(attr, [&](auto &a) { set_src_group(a, group_size); });
+}
+
 zemm_status_t zemm_primitive_attr_get_post_ops(const_zemm_primitive_attr_t attr,
                                                const_zemm_post_ops_t *post_ops) {
     return with(attr, [&](auto &a) { put<const_zemm_post_ops_t>(post_ops, "post_ops", &a.post_ops); });

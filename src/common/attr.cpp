@@ -258,6 +258,15 @@ void set_reduced_range(zemm_primitive_attr &attr, int arg, bool value) {
         attr.reduced_range.erase(arg);
 }
 
+void set_src_group(zemm_primitive_attr &attr, zemm_dim_t group) {
+    if (group < 0)
+        fail(zemm_invalid_arguments,
+             "zemm_primitive_attr_set_src_dyn_quant_params: group_size is %lld: it must be the number of "
+             "elements that share a scale, or 0",
+             (long long)group);
+    attr.src_group = group;
+}
+
 memory_desc md_dense(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
     memory_desc md;
     md.ndims = ndims;
@@ -351,7 +360,7 @@ std::string attr_key(const zemm_primitive_attr &a) {
     key.add_map(a.offsets);
     key.add_map(a.precomputed_reductions);
     key.add(a.fpmath_mode, a.fpmath_apply_to_int, a.deterministic, a.accumulation_mode, a.scratchpad_mode,
-            a.saturation);
+            a.saturation, a.src_group);
     key.add(a.rounding.size());
     for (const auto &[arg, mode] : a.rounding)
         key.add(arg, mode);

@@ -64,6 +64,7 @@ struct zemm_primitive_attr {
     zemm_scratchpad_mode_t scratchpad_mode = zemm_scratchpad_mode_library;
     std::map<int, zemm_rounding_mode_t> rounding; // only arguments whose mode is not environment
     std::set<int> reduced_range;                  // arguments whose values have 7 bits
+    zemm_dim_t src_group = 0; // elements along K of src that are quantised together; 0: src is not quantised
     bool has_dropout = false;
     zemm::memory_desc dropout_mask; // a zero descriptor if no mask is written
     zemm_data_type_t dropout_seed_dt = zemm_s32;

@@ -29,6 +29,7 @@ void set_scratchpad_mode(zemm_primitive_attr &attr, zemm_scratchpad_mode_t mode)
 void set_rounding(zemm_primitive_attr &attr, int arg, zemm_rounding_mode_t mode);
 zemm_rounding_mode_t get_rounding(const zemm_primitive_attr &attr, int arg);
 void set_reduced_range(zemm_primitive_attr &attr, int arg, bool value);
+void set_src_group(zemm_primitive_attr &attr, zemm_dim_t group);
 // mask: NULL or a zero descriptor if no mask is written.
 void set_dropout(zemm_primitive_attr &attr, const memory_desc *mask, zemm_data_type_t seed_dt,
                  bool use_offset, bool use_host_scalars);

@@ -167,6 +167,8 @@ std::string attr_text(const zemm_primitive_attr &a) {
         result += separator + arg_text(arg);
         separator = "+";
     }
+    if (a.src_group != 0)
+        result += text(" attr-src-dyn-quant:%lld", (long long)a.src_group);
     separator = " attr-post-ops:";
     for (const post_op &p : a.post_ops.entries) {
         result += separator + post_op_text(p);

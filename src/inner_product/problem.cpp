@@ -101,6 +101,7 @@ void check_attributes(const zemm_primitive_attr &attr, zemm_data_type_t src) {
     refuse(!attr.offsets.empty(), "offsets");
     refuse(!attr.precomputed_reductions.empty(), "precomputed reductions");
     refuse(!attr.reduced_range.empty(), "reduced range");
+    refuse(attr.src_group != 0, "quantisation of src");
     refuse(!attr.rounding.empty(), "stochastic rounding");
     refuse(attr.has_dropout, "dropout");
 }

@@ -9,6 +9,7 @@
 #include "kernels/finish_args.h"
 #include "matmul/plan/arguments.hpp"
 #include "matmul/problem/packed_weights.hpp"
+#include "matmul/problem/quantized_src.hpp"
 #include "primitive/launch_plan.hpp"
 #include "reorder/launches.hpp"
 #include "reorder/plan.hpp"
@@ -153,6 +154,8 @@ public:
         made_.asked = made_.inner = p_;
         made_.inner.attr.scratchpad_mode = zemm_scratchpad_mode_user; // a part of this one's
         make_src_plain();
+        if (p_.quantizes_src())
+            quantize_src();
         if (is_f64(p_)) { // rows of kernels.def choose the layout, and read blocks, themselves
             md_resolve_any(made_.inner.wei);
             if (is_blocked(p_.wei))
@@ -233,6 +236,42 @@ private:
         made_.inner.attr.fpmath_mode = zemm_fpmath_mode_strict;
     }
 
+    // The launch of the kernel quantize reads rows along K.
+    void quantize_src() {
+        problem &inner = made_.inner;
+        const int column = inner.src.ndims - 1;
+        if (inner.src.dims[column] > 1 && inner.src.strides[column] != 1)
+            inner.src = convert(ZEMM_ARG_SRC, inner.src);
+        constexpr int scales = ZEMM_ARG_ATTR_SCALES, sums = ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS;
+        const quantized_src made = quantized_src_of(inner);
+        reorder::problem move;
+        move.src = inner.src;
+        move.dst = made.values;
+        move.attr.scales[ZEMM_ARG_DST] = made.scales;
+        move.attr.scales[ZEMM_ARG_DST].mode = zemm_quantization_mode_dynamic_fp;
+        if (inner.has_reduced_src())
+            move.attr.reduced_range.insert(ZEMM_ARG_DST);
+        const operand from = place_of(ZEMM_ARG_SRC), to = take(made.values);
+        std::map<int, operand> results;
+        const auto take_result = [&](int arg, const quant_entry &entry) {
+            const operand at = take(md_of_quant(made.values, entry));
+            results[arg | ZEMM_ARG_DST] = made_.converted[arg | ZEMM_ARG_SRC] = at;
+        };
+        take_result(scales, made.scales);
+        if (made.sums) {
+            move.attr.precomputed_reductions[ZEMM_ARG_DST] = *made.sums;
+            take_result(sums, *made.sums);
+        }
+        launch_plan plan;
+        std::string why;
+        if (!reorder::plan_quantize(move, dev_, plan, why))
+            fail(zemm_unimplemented, "src cannot be quantised: %s", why.c_str());
+        made_.before.push_back(
+            reorder::reorder_launch(std::move(plan), from, to, move).within(results, 0));
+        made_.converted[ZEMM_ARG_SRC] = to;
+        inner = with_quantized_src(inner);
+    }
+
     void make_post_ops_plain() {
         int index = 0;
         for (post_op &op : made_.inner.attr.post_ops.entries) {
@@ -289,7 +328,7 @@ private:
 } // namespace
 
 bool needs_steps(const problem &p) {
-    return is_f64(p) || needs_finish(p) || has_float_src_zero_points(p) || is_blocked(p.src) ||
+    return p.quantizes_src() || is_f64(p) || needs_finish(p) || has_float_src_zero_points(p) || is_blocked(p.src) ||
            md_is_sparse(p.src) || md_is_sparse(p.wei) || is_blocked(p.dst) || is_blocked(p.bias) ||
            std::ranges::any_of(p.attr.post_ops.entries, is_converted);
 }

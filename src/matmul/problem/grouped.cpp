@@ -142,6 +142,8 @@ void check_grouped_attributes(const problem &asked) {
     const auto refuse = [](const char *what) {
         fail(zemm_unimplemented, "a grouped matmul has no %s", what);
     };
+    if (asked.quantizes_src())
+        refuse("quantisation of src: dynamic_quantize does that before it");
     if (attr.has_dropout)
         refuse("dropout");
     if (!attr.rounding.empty())

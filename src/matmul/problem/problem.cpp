@@ -11,6 +11,7 @@
 #include "common/memory_desc.hpp"
 #include "common/names.hpp"
 #include "matmul/problem/packed_weights.hpp"
+#include "matmul/problem/quantized_src.hpp"
 
 namespace zemm::matmul {
 
@@ -22,6 +23,14 @@ void resolve_any(const char *name, memory_desc &md) {
     } catch (const error &e) {
         fail(e.status(), "%s %s %s: %s", name, data_type_name(md.data_type), dims_text(md).c_str(), e.what());
     }
+}
+
+// The problem after src was quantised, as a caller would ask for it: sums are for zero points.
+problem checked_quantized(const problem &p) {
+    check_quantized_src(p);
+    problem made = with_quantized_src(p);
+    made.attr.precomputed_reductions.clear();
+    return made;
 }
 
 } // namespace
@@ -102,7 +111,7 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
                      const memory_desc &dst, const zemm_primitive_attr *attr) {
     problem p = unchecked_problem(src, wei, bias, dst, attr);
     check_shapes(p);
-    check_attributes(p);
+    check_attributes(p.quantizes_src() ? checked_quantized(p) : p);
     check_sparse(p); // after these, as in oneDNN
     const auto is_any = [](const memory_desc &md) { return md.format_kind == zemm_format_kind_any; };
     p.was_any = {is_any(p.src), is_any(p.wei), is_any(p.bias), is_any(p.dst)};
