@@ -200,6 +200,14 @@ class Attr(Settings):
         number = check.flag(value, "value")
         self._set("reduced_range", number, of=check.integer(arg, "arg"), words=(bool(number),))
 
+    def set_src_dyn_quant_params(self, group_size: int) -> None:
+        """group_size: a matmul quantises its float src to s8 first, in groups of so many elements along K
+        (the last of a row may be shorter), each with a scale in f32; 0: it does not. The result is that of
+        DynamicQuantizePrimitiveDesc and a matmul of its outputs. Experimental, named as in OpenVINO's fork of
+        oneDNN."""
+        size = check.integer(group_size, "group_size")
+        self._set("src_dyn_quant_params", size, words=(size,))
+
     def set_saturation(self, value: bool = True) -> None:
         """value: values that are too large for an f8 dst become its largest value in place of infinity or
         NaN. (f4 saturates in any case, and so do results of dynamic scales.)"""

@@ -27,13 +27,14 @@ zemm_dim_t sums_group(const problem &p, zemm_dim_t src_group) {
 quantized_src quantized_src_of(const problem &p) {
     const int ndims = p.src.ndims;
     const zemm_dim_t k = p.k();
-    const bool is_known = k != runtime_dim;
+    const bool is_known = k != ZEMM_RUNTIME_DIM_VAL;
     const zemm_dim_t group =
         is_known ? std::clamp<zemm_dim_t>(p.attr.src_group, 1, std::max<zemm_dim_t>(k, 1)) : p.attr.src_group;
     const auto entry = [&](zemm_dim_t size, zemm_data_type_t dt) {
         return quant_entry{.mask = full_mask(ndims), .group_ndims = 2, .groups = {1, size}, .data_type = dt};
     };
-    quantized_src made = {.values = md_dense(ndims, p.src.dims, zemm_s8), .scales = entry(group, zemm_f32)};
+    quantized_src made = {
+        .values = md_dense(ndims, p.src.dims, zemm_s8), .scales = entry(group, zemm_f32), .sums = {}};
     constexpr zemm_dim_t largest = 127;
     if (const zemm_dim_t of_sum = is_known && k > 0 ? sums_group(p, group) : 0;
         of_sum != 0 && of_sum <= INT32_MAX / largest)
