@@ -5,6 +5,7 @@
 #pragma once
 
 #include "policy/all_columns.h"
+#include "policy/quantized_row.h"
 #include "policy/unlike_bytes.h"
 
 #include "policy/int8_panel.h"
