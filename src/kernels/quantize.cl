@@ -14,12 +14,8 @@ static inline int most() {
     return HAS(QUANTIZE_REDUCED_RANGE) ? (is_u8() ? 127 : 63) : (is_u8() ? 255 : 127);
 }
 
-static inline float16 load_quantized16(bytes src, long i) {
-    return load_float16(src, spec_src_dt(), i);
-}
-static inline float load_quantized(bytes src, long i) {
-    return load_float(src, spec_src_dt(), i);
-}
+#define load_quantized16(src, i) load_float16(src, spec_src_dt(), i)
+#define load_quantized(src, i) load_float(src, spec_src_dt(), i)
 
 #define SMALLEST_F32 0x1p-126f
 #define SMALLEST_F16 0x1p-14f

@@ -5,10 +5,13 @@
 #pragma once
 
 #include "policy/all_columns.h"
-#include "policy/quantized_row.h"
 #include "policy/unlike_bytes.h"
 
 #include "policy/int8_panel.h"
+
+#ifndef KEEPS_SEGMENTS // which is for many rows
+#include "policy/quantized_row.h"
+#endif
 
 static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
     return src_is_signed() ? DOT(sum, wei, src) : DOT(sum, src, wei);

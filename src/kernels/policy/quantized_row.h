@@ -82,4 +82,4 @@ static inline void quantize_row(bytes src, global const struct matmul_problem *p
         quantize_row(src, p, given, &own_row);                                                               \
         src = (bytes)(ulong)own_row.values;                                                                  \
     }
-#define ARGUMENTS_OF(given) (spec_quantized_dt() ? &own_row.arguments : (given))
+#define ARGUMENTS (spec_quantized_dt() ? &own_row.arguments : &args)
