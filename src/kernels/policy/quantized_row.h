@@ -36,7 +36,8 @@ static inline float load_quantized(bytes src, long i) {
                                            : load_bf16(src, i);
 }
 
-#include "quantize_group.h"
+#define NEEDS_SUMS HAS(FLAG_REDUCTIONS)
+#include "quantize_block.h"
 
 struct quantized_row {
     uchar values[MOST_QUANTIZED];
@@ -51,25 +52,24 @@ static inline void quantize_row(bytes src, global const struct matmul_problem *p
                                 __private struct quantized_row *row) {
     const long group = p->src_scale.column_group, part = p->segment, k = p->k;
     global uchar *values = (global uchar *)(ulong)row->values;
-    int sums = 0;
-    for (long g = 0, number = 0; g < k; g += group, ++number) {
+    const int in_blocks = spec_vectors() ? (int)(k / group) : 0; // groups
+    for (int g = 0; g < in_blocks; g += BLOCK_GROUPS)
+        quantize_block(src, g * group, values, g * group, min(BLOCK_GROUPS, in_blocks - g), row->scales + g,
+                       row->sums + g);
+    int number = in_blocks, sums = in_blocks;
+    for (long g = in_blocks * group; g < k; g += group) {
         const long end = min(g + group, k);
-        struct range r;
-        if (spec_vectors() && g + group == end) {
-            row->sums[sums++] = quantize_vectors(src, g, values, g, &r);
-        } else {
-            r = range_of(src, g, end - g);
-            for (long i = g; i < end; i += part) {
-                const long length = min(part, end - i);
-                int sum = 0;
-                if (r.finite)
-                    sum = quantize_part(src, i, values, i, length, r);
-                else
-                    clear(values, i, length);
-                row->sums[sums++] = sum;
-            }
+        const struct range r = range_of(src, g, end - g);
+        for (long i = g; i < end; i += part) {
+            const long length = min(part, end - i);
+            int sum = 0;
+            if (r.finite)
+                sum = quantize_part(src, i, values, i, length, r);
+            else
+                clear(values, i, length);
+            row->sums[sums++] = sum;
         }
-        row->scales[number] = r.scale;
+        row->scales[number++] = r.scale;
     }
     row->arguments = *given;
     row->arguments.src_scale = (ulong)row->scales;
