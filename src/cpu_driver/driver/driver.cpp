@@ -37,6 +37,7 @@ constexpr Extension extensions[] = {
     {"ZE_experimental_immediate_command_list_append", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_event_pool_counter_based", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_event_query_kernel_timestamps", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_float_atomics", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_image_copy", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_device_vector_sizes", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_subgroups", ZE_MAKE_VERSION(1, 0)},

@@ -92,6 +92,9 @@ inline constexpr Uint device_image_max_array_size = 0x1041;
 inline constexpr Uint device_printf_buffer_size = 0x1049;
 inline constexpr Uint device_il_version = 0x105B;
 inline constexpr Uint device_sub_group_sizes_intel = 0x4108;
+inline constexpr Uint device_single_fp_atomic_capabilities = 0x4231; // of cl_ext_float_atomics
+inline constexpr Uint device_double_fp_atomic_capabilities = 0x4232;
+inline constexpr Uint device_half_fp_atomic_capabilities = 0x4233;
 inline constexpr Uint device_shared_system_mem_capabilities_intel = 0x4194;
 
 // Bits of device_single_fp_config and the like.
