@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <map>
@@ -30,7 +31,6 @@ constexpr size_t huge_page = size_t(2) << 20;
 struct Registry {
     std::shared_mutex mutex;
     std::map<uintptr_t, Allocation> by_base;
-    uint64_t next_id = 1;
 };
 Registry &registry() {
     // Leaked: static destructors of the program may free memory.
@@ -46,7 +46,7 @@ bool relaxed_limits(const void *next) {
 
 void add(Registry &r, Allocation allocation) {
     std::unique_lock lock(r.mutex);
-    allocation.id = r.next_id++;
+    allocation.id = next_allocation_id();
     r.by_base[allocation.base] = std::move(allocation);
 }
 
@@ -169,6 +169,11 @@ ze_result_t export_descriptor(const Allocation &allocation, ze_external_memory_e
 }
 
 } // namespace
+
+uint64_t next_allocation_id() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+}
 
 bool find_allocation(const void *pointer, Allocation &found) {
     Registry &r = registry();

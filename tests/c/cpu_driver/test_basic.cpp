@@ -126,7 +126,8 @@ static void driver_properties() {
     OK(ze.zeDriverGetExtensionProperties(driver, &count, extensions.data()));
     for (auto &e : extensions)
         CHECK(e.name[0] && e.version);
-    for (std::string_view name : {"ZE_extension_float_atomics"})
+    for (std::string_view name : {"ZE_extension_float_atomics", "ZE_extension_image_query_alloc_properties",
+                                  "ZE_experimental_image_memory_properties"})
         CHECK(std::ranges::count(extensions, name, &ze_driver_extension_properties_t::name) == 1);
     void *address = nullptr;
     OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeEventCreate", &address));

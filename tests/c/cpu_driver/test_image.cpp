@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Images and samplers: kernels that read and write them, copies of parts, formats, bad input.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "ze_test.h"
 
@@ -288,6 +291,73 @@ void regions() {
     finish(list);
 }
 
+/// Sizes and pitches, in bytes, and numbers of images.
+void properties() {
+    const uint32_t w = 7, h = 5, d = 3;
+    struct {
+        ze_image_type_t type;
+        uint64_t size, slice; // in pixels
+    } const rows[] = {{ZE_IMAGE_TYPE_1D, w, w},
+                      {ZE_IMAGE_TYPE_1DARRAY, w * d, w},
+                      {ZE_IMAGE_TYPE_2D, w * h, w * h},
+                      {ZE_IMAGE_TYPE_2DARRAY, w * h * d, w * h},
+                      {ZE_IMAGE_TYPE_3D, w * h * d, w * h}};
+    std::vector<uint64_t> ids;
+    std::vector<Owned<ze_image_handle_t>> images; // all at once
+    auto ask = [&](const ze_image_desc_t &desc) {
+        images.push_back(make_image(desc));
+        ze_image_allocation_ext_properties_t allocation{};
+        allocation.stype = ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES;
+        OK(ze.zeImageGetAllocPropertiesExt(context, images.back(), &allocation));
+        ids.push_back(allocation.id);
+        OK(ze.zeImageGetAllocPropertiesExt(context, images.back(), &allocation));
+        CHECK(allocation.id == ids.back());
+        ze_image_memory_properties_exp_t memory{};
+        memory.stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES;
+        OK(ze.zeImageGetMemoryPropertiesExp(images.back(), &memory));
+        return memory;
+    };
+    constexpr Format byte{ZE_IMAGE_FORMAT_LAYOUT_8, ZE_IMAGE_FORMAT_TYPE_UNORM};
+    constexpr Format wide{ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32, ZE_IMAGE_FORMAT_TYPE_FLOAT};
+    for (const auto &[format, pixel] : {std::pair{byte, 1u}, {bytes_rgba, 4u}, {wide, 16u}}) {
+        for (const auto &row : rows) {
+            const auto memory = ask(describe(row.type, format, w, h, d, d));
+            CHECK(memory.rowPitch == w * pixel && memory.slicePitch == row.slice * pixel &&
+                  memory.size == row.size * pixel);
+        }
+        const auto memory = ask(describe(ZE_IMAGE_TYPE_BUFFER, format, 32));
+        CHECK(memory.rowPitch == 32 && memory.slicePitch == 32 && memory.size == 32);
+    }
+    const auto usm = shared<char>(1);
+    ze_memory_allocation_properties_t of_usm{};
+    of_usm.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    OK(ze.zeMemGetAllocProperties(context, usm, &of_usm, nullptr));
+    ids.push_back(of_usm.id);
+    CHECK(std::set(ids.begin(), ids.end()).size() == ids.size() && !std::ranges::count(ids, 0));
+
+    // No image is exported.
+    ze_external_memory_export_fd_t file{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
+                                        ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
+    ze_image_allocation_ext_properties_t allocation{};
+    allocation.stype = ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES;
+    allocation.pNext = &file;
+    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(context, images[0], &allocation),
+                 ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    CHECK(file.fd == -1 && last_refusal().find("allocation properties") != std::string::npos);
+    ze_image_memory_properties_exp_t memory{};
+    memory.stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES;
+    memory.pNext = &file;
+    CHECK_RESULT(ze.zeImageGetMemoryPropertiesExp(images[0], &memory), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    if (!direct)
+        return; // a loader looks into handles before it calls the driver
+    const auto handle = ZE_RESULT_ERROR_INVALID_NULL_HANDLE, pointer = ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(nullptr, images[0], &allocation), handle);
+    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(context, nullptr, &allocation), handle);
+    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(context, images[0], nullptr), pointer);
+    CHECK_RESULT(ze.zeImageGetMemoryPropertiesExp(nullptr, &memory), handle);
+    CHECK_RESULT(ze.zeImageGetMemoryPropertiesExp(images[0], nullptr), pointer);
+}
+
 /// A regular list, held back by an event of the host, and executed twice.
 void recorded() {
     const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, bytes_rgba, 2, 2);
@@ -441,6 +511,7 @@ int main(int argc, char **argv) {
     constant_samplers();
     types();
     regions();
+    properties();
     recorded();
     handles_come_back();
     formats();
