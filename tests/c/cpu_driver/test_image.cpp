@@ -271,10 +271,8 @@ void regions() {
     CHECK(rows[0] == 0 && rows[1] == 1 && rows[2] == 2 && rows[3] == 3 && rows[6] == 4);
 
     const auto invalid = ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    const ze_image_region_t outside{4, 0, 0, 3, 1, 1}, empty{0, 0, 0, 0, 1, 1}, other{0, 0, 0, 3, 1, 1};
+    const ze_image_region_t outside{4, 0, 0, 3, 1, 1}, other{0, 0, 0, 3, 1, 1};
     CHECK_RESULT(ze.zeCommandListAppendImageCopyToMemory(list, part.data(), a, &outside, nullptr, 0, nullptr),
-                 invalid);
-    CHECK_RESULT(ze.zeCommandListAppendImageCopyToMemory(list, part.data(), a, &empty, nullptr, 0, nullptr),
                  invalid);
     CHECK_RESULT(ze.zeCommandListAppendImageCopyRegion(list, b, a, &to, &other, nullptr, 0, nullptr),
                  invalid);
@@ -289,6 +287,41 @@ void regions() {
     const auto bytes = make_image(describe(ZE_IMAGE_TYPE_2D, bytes_rgba, width, height));
     CHECK_RESULT(ze.zeCommandListAppendImageCopy(list, bytes, a, nullptr, 0, nullptr), invalid);
     finish(list);
+}
+
+/// Copies of no pixels wait and signal, and copy nothing.
+void empty_regions() {
+    const auto pixels = counting<uint32_t>(16, 5);
+    const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, ints_r, 4, 4);
+    const auto from = make_image(desc), to = make_image(desc);
+    upload(from, pixels);
+    upload(to, pixels);
+    std::vector<uint32_t> memory(16, 9);
+    const auto pool = make_pool(2);
+    const auto start = make_event(pool, 0), done = make_event(pool, 1);
+    const ze_image_region_t whole{0, 0, 0, 4, 4, 1};
+    for (const ze_image_region_t &none :
+         {ze_image_region_t{0, 0, 0, 0, 4, 1}, {4, 0, 0, 0, 4, 1}, {0, 1, 0, 4, 0, 1}, {0, 0, 0, 0, 0, 0}}) {
+        const auto check = [&](ze_result_t result) {
+            OK(result);
+            CHECK_RESULT(ze.zeEventQueryStatus(done), ZE_RESULT_NOT_READY);
+            OK(ze.zeEventHostSignal(start));
+            OK(ze.zeEventHostSynchronize(done, UINT64_MAX));
+            OK(ze.zeEventHostReset(start));
+            OK(ze.zeEventHostReset(done));
+        };
+        check(ze.zeCommandListAppendImageCopyRegion(list, to, from, &none, &none, done, 1, &start));
+        check(ze.zeCommandListAppendImageCopyToMemory(list, memory.data(), from, &none, done, 1, &start));
+        check(ze.zeCommandListAppendImageCopyFromMemory(list, to, memory.data(), &none, done, 1, &start));
+        CHECK_RESULT(
+            ze.zeCommandListAppendImageCopyRegion(list, to, from, &whole, &none, nullptr, 0, nullptr),
+            ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    }
+    CHECK(memory == std::vector<uint32_t>(16, 9) && download<uint32_t>(to, 16) == pixels);
+    const ze_image_region_t outside{5, 0, 0, 0, 1, 1};
+    CHECK_RESULT(
+        ze.zeCommandListAppendImageCopyToMemory(list, memory.data(), from, &outside, nullptr, 0, nullptr),
+        ZE_RESULT_ERROR_INVALID_ARGUMENT);
 }
 
 /// Sizes and pitches, in bytes, and numbers of images.
@@ -511,6 +544,7 @@ int main(int argc, char **argv) {
     constant_samplers();
     types();
     regions();
+    empty_regions();
     properties();
     recorded();
     handles_come_back();
