@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "atomic_access.h"
 #include "border/border.h"
 #include "border/entry_points.h"
 #include "border/refusal.h"
@@ -47,6 +48,7 @@ bool relaxed_limits(const void *next) {
 void add(Registry &r, Allocation allocation) {
     std::unique_lock lock(r.mutex);
     allocation.id = next_allocation_id();
+    forget_atomic_access(allocation.base, allocation.size);
     r.by_base[allocation.base] = std::move(allocation);
 }
 
@@ -128,6 +130,7 @@ ze_result_t release(const void *pointer, bool of_ipc) {
         allocation = std::move(found->second);
         r.by_base.erase(found);
     }
+    forget_atomic_access(allocation.base, allocation.size);
     give_back(allocation);
     return ZE_RESULT_SUCCESS;
 }
