@@ -46,30 +46,32 @@ struct quantized_row {
     struct matmul_arguments arguments; // those of the launch, with the addresses of the above
 };
 
-// Fills the row. The kernel's functions read global memory, and a CPU has one address space.
+// Fills the row with the groups of this work-item's range of K. The kernel's functions read global memory, and
+// a CPU has one address space.
 static inline void quantize_row(bytes src, global const struct matmul_problem *p,
                                 __private const struct matmul_arguments *given,
                                 __private struct quantized_row *row) {
     const long group = p->src_scale.column_group, part = p->segment, k = p->k;
+    const long k_begin = get_group_id(2) * p->k_range, k_end = min(k_begin + p->k_range, k);
     global uchar *values = (global uchar *)(ulong)row->values;
-    const int in_blocks = spec_vectors() ? (int)(k / group) : 0; // groups
-    for (int g = 0; g < in_blocks; g += BLOCK_GROUPS)
-        quantize_block(src, g * group, values, g * group, min(BLOCK_GROUPS, in_blocks - g), row->scales + g,
-                       row->sums + g);
-    int number = in_blocks, sums = in_blocks;
-    for (long g = in_blocks * group; g < k; g += group) {
-        const long end = min(g + group, k);
-        const struct range r = range_of(src, g, end - g);
-        for (long i = g; i < end; i += part) {
+    long g = k_begin / group;
+    const long blocks_end = spec_vectors() ? min((k_end + group - 1) / group, k / group) : g;
+    for (; g < blocks_end; g += BLOCK_GROUPS)
+        quantize_block(src, g * group, values, g * group, (int)min((long)BLOCK_GROUPS, blocks_end - g),
+                       row->scales + g, row->sums + g);
+    for (g = min(g, blocks_end); g * group < k_end; ++g) {
+        const long begin = g * group, end = min(begin + group, k);
+        const struct range r = range_of(src, begin, end - begin);
+        for (long i = begin; i < end; i += part) {
             const long length = min(part, end - i);
             int sum = 0;
             if (r.finite)
                 sum = quantize_part(src, i, values, i, length, r);
             else
                 clear(values, i, length);
-            row->sums[sums++] = sum;
+            row->sums[i / part] = sum;
         }
-        row->scales[number++] = r.scale;
+        row->scales[g] = r.scale;
     }
     row->arguments = *given;
     row->arguments.src_scale = (ulong)row->scales;
