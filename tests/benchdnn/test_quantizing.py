@@ -97,7 +97,7 @@ def test_timed_runs(capsys: pytest.CaptureFixture[str], more: str) -> None:
 def test_another_quantisation_by_the_matmul_is_noticed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    """The comparison fails if the reference has other groups or bits than the matmul, or does not quantise."""
+    """The comparison fails if the reference has other groups or bits than the matmul, or does nothing."""
 
     def changed(case: Case, *more: Any) -> Any:
         return expected(replace(case, attributes=replace(case.attributes, **change)), *more)
