@@ -220,6 +220,40 @@ def test_compare_exchange_loop(opencl_2: Module) -> None:
     assert total[0] == values.sum(dtype=np.float64)
 
 
+CONCURRENT_FLOATS = """
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+SCALAR __attribute__((overloadable)) __spirv_AtomicFAddEXT(volatile global SCALAR *, int, int, SCALAR);
+SCALAR __attribute__((overloadable)) __spirv_AtomicFAddEXT(volatile local SCALAR *, int, int, SCALAR);
+SCALAR __attribute__((overloadable)) __spirv_AtomicFMinEXT(volatile global SCALAR *, int, int, SCALAR);
+SCALAR __attribute__((overloadable)) __spirv_AtomicFMaxEXT(volatile global SCALAR *, int, int, SCALAR);
+kernel void combine(global SCALAR *results, global SCALAR *of_groups, global const SCALAR *values) {
+    local SCALAR in_group;
+    if (get_local_id(0) == 0)
+        in_group = 0;
+    work_group_barrier(CLK_LOCAL_MEM_FENCE);
+    const SCALAR value = values[get_global_id(0)];
+    __spirv_AtomicFAddEXT(results, 1, 0x10, value);
+    __spirv_AtomicFMinEXT(results + 1, 1, 0x10, value);
+    __spirv_AtomicFMaxEXT(results + 2, 1, 0x10, value);
+    __spirv_AtomicFAddEXT(&in_group, 2, 0x10, value);
+    work_group_barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0)
+        of_groups[get_group_id(0)] = in_group;
+}
+"""
+
+
+@pytest.mark.parametrize("scalar", ["float", "double"])
+def test_concurrent_floats(driver: Driver, scalar: str) -> None:
+    combine = driver.module(compile_opencl(CONCURRENT_FLOATS.replace("SCALAR", scalar)))
+    dtype = FLOATS[scalar]
+    values = (np.arange(ALL) % 64 - 20).astype(dtype)  # sums of these are exact
+    results, of_groups = np.zeros(3, dtype), np.zeros(GROUPS, dtype)
+    combine.run("combine", [results, of_groups, values], GROUPS, SIZE)
+    np.testing.assert_array_equal(results, [values.sum(), values.min(), values.max()])
+    np.testing.assert_array_equal(of_groups, values.reshape(GROUPS, SIZE).sum(axis=1))
+
+
 def test_flags_and_exchanges(opencl_2: Module) -> None:
     flag, winners, last = np.zeros(1, np.int32), np.zeros(1, np.int32), np.full(1, -1, np.int32)
     seen = np.zeros(ALL, np.int32)

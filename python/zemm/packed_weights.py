@@ -302,15 +302,25 @@ def matmul_desc(
     *,
     fpmath: FpmathMode | None = None,
     src_group: int | None = None,
+    quantizes: bool = False,
     reduced_range: bool = False,
     bias: MemoryDesc | None = None,
     rows: int = RUNTIME_DIM,
 ) -> MatmulPrimitiveDesc:
     """The matmul, by default of any number of rows. An 8-bit src has a scale for each group of src_group
     elements and, if the weights have zero points or offsets, reductions in groups of _sums_group().
-    reduced_range: it has 7 bits."""
+    quantizes: src is of floats, which the matmul makes such a src of. reduced_range: it has 7 bits."""
     *batch, k, n = packed.dims
-    attr = _matmul_attr(packed, src_dtype, 2 ** len(packed.dims) - 1, fpmath, src_group, reduced_range)
+    mask = 2 ** len(packed.dims) - 1
+    if quantizes:
+        assert src_group is not None
+        attr = Attr()
+        packed._declare(attr)
+        attr.set_src_dyn_quant_params(src_group)
+        if reduced_range:
+            attr.set_reduced_range(ARG["SRC"])
+    else:
+        attr = _matmul_attr(packed, src_dtype, mask, fpmath, src_group, reduced_range)
     src, dst = (rows_of(batch, rows, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
     return MatmulPrimitiveDesc(packed.engine, src, weights, dst, bias, attr)
 

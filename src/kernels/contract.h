@@ -112,6 +112,8 @@
 // src
 //   struct a_group, load_group(src, p, rows, i0, k0, a)   a block of the group of rows from row i0
 //                       of the tile on; policy/all_columns.h only notes where it is
+//   QUANTIZE_ROW(src, p, given), ARGUMENTS   optional: src becomes a row that the tile quantises. ARGUMENTS are
+//                       those that go with it, of the kernel's args (policy/quantized_row.h)
 // Products
 //   BEFORE_PRODUCTS, AFTER_PRODUCTS   set up and give back what the thread needs for the products of
 //                       a tile; most policies leave these out
@@ -180,6 +182,10 @@
 #endif
 #ifndef ROW_OF_TILE
 #define ROW_OF_TILE(p, first, linear, i) row_at(p, linear)
+#endif
+#ifndef QUANTIZE_ROW
+#define QUANTIZE_ROW(src, p, given)
+#define ARGUMENTS (&args)
 #endif
 #ifndef BEFORE_PRODUCTS
 #define BEFORE_PRODUCTS()

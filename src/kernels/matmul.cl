@@ -211,6 +211,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
             return;
         at.n0 = at.row0 = 0;
     }
+    QUANTIZE_ROW(src, p, &args);
     const long first_row = at.matrix * p->rows + at.row0; // counted in the whole batch
 
     struct tile t;
@@ -225,39 +226,39 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
     if (SCALES_COLUMNS)
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
-    WALK_COLUMNS(&args, p, 0, &t);
+    WALK_COLUMNS(ARGUMENTS, p, 0, &t);
     const struct k_block all = {.opens = true};
     if (spec_stage() != STAGE_ADD_RANGES) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);
         clear_sums(p, &t);
         PREFETCH_DST(p, dst, &first, first_row, &t);
         if (is_there)
-            sum_range(src, wei, p, &args, &first, &at, &t);
+            sum_range(src, wei, p, ARGUMENTS, &first, &at, &t);
     }
     // The sums over K, [TILE_M][NV]: f32, or the bits of s32 if FLAG_INTEGER is set and segments
     // are not scaled.
     column_f apart[VALUES_APART];
     __private column_f *values = values_of(&t, apart);
     if (SHARES_TILES) {
-        load_column_parameters(p, &args, &all, &t);
-        finish_slices(p, &args, dst, &t, &at, first_row, values OWNER_ARGUMENTS);
+        load_column_parameters(p, ARGUMENTS, &all, &t);
+        finish_slices(p, ARGUMENTS, dst, &t, &at, first_row, values OWNER_ARGUMENTS);
         return;
     }
     const long summed_row = HAS_ROW_GROUPS(p) ? at.row0 : first_row; // its number among the partial sums
     if (spec_stage() == STAGE_ADD_RANGES) {
-        load_partials(p, &t, values, partial_sums(p, &args, summed_row, t.n0));
-        load_column_parameters(p, &args, &all, &t);
+        load_partials(p, &t, values, partial_sums(p, ARGUMENTS, summed_row, t.n0));
+        load_column_parameters(p, ARGUMENTS, &all, &t);
     }
     if (IS_PARTIAL(p)) {
         EACH_TILE(p, &t)
         store_partials(p, &t, TILE_VALUES(&t, values),
-                       partial_sums(p, &args, summed_row, t.n0) + get_group_id(2) * p->partial_range);
+                       partial_sums(p, ARGUMENTS, summed_row, t.n0) + get_group_id(2) * p->partial_range);
         return;
     }
     EACH_TILE(p, &t)
     for (int i = 0; i < t.count; ++i) {
         const struct row_index r = ROW_OF_TILE(p, &first, first_row + i, i);
-        finish_tile_row(p, &args, dst, &r, &t, TILE_VALUES(&t, values) + i * NV);
+        finish_tile_row(p, ARGUMENTS, dst, &r, &t, TILE_VALUES(&t, values) + i * NV);
         store_row(p, dst, &r, t.n0, t.columns, TILE_VALUES(&t, values) + i * NV);
     }
 }

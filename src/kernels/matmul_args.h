@@ -123,6 +123,9 @@ struct matmul_arguments {
 #define SPEC_SRC_LOAD 14 // Xe rows: enum src_load
 #define SPEC_TILES 15    // rows with AMX: enum tiles
 #define SPEC_LOOK_UP 16  // rows of f32 with AVX512: policy/small_words.h may use AVX512_VBMI
+// policy/quantized_row.h: the type of src, 0 if it is quantised already, and vectors of 16 in a group
+#define SPEC_QUANTIZED_DT 17
+#define SPEC_QUANTIZED_VECTORS 18
 
 #define TYPE_IN_BLOCK 255 // the kernel reads the type from the argument block
 

@@ -124,8 +124,6 @@ struct reorder_arguments {
 #define REORDER_SPEC_SCALE_DT 4 // quantize
 #define REORDER_SPEC_VECTORS 5  // vectors of 16 in a group; quantize: 0 if it is not one part
 
-#define QUANTIZE_MAX_VECTORS 8
-
 // Bits of REORDER_SPEC_FLAGS.
 #define REORDER_COPY 1        // same type, no attributes: elements are copied as they are
 #define REORDER_INTEGER 2     // integers to integers without scales and sum: s64 arithmetic

@@ -80,8 +80,8 @@ class LinearCall:
         args: dict[int, Memory],
         src: tuple[Shape, DataType],
         dst: tuple[Shape, DataType],
-        quantize: Primitive | None,
-        k_groups: tuple[int, int],
+        quantize: Primitive | None = None,
+        k_groups: tuple[int, int] = (0, 0),
         groups: int | None = None,
     ) -> None:
         engine = matmul.engine

@@ -148,13 +148,12 @@ class LinearCalls:
         with self._lock.current:
             weights, bias = self._target(expert)
             matmul = self._matmul(weights, bias, src_dtype, dst_dtype)
-            quantize = self._quantize(len(weights.dims), src_dtype) if self._quantizes else None
         *batch, k, n = weights.dims
         args = weights._memories()
         if bias is not None:
             args[ARG["BIAS"]] = bias
         src, dst = ((*batch, rows, k), src_dtype), ((*batch, rows, n), dst_dtype)
-        return LinearCall(matmul, args, src, dst, quantize, (self._group, self._sums_group))
+        return LinearCall(matmul, args, src, dst)
 
     def _new_grouped_call(self, rows: int, src_dtype: DataType, dst_dtype: DataType) -> LinearCall:
         weights = self._weights
@@ -162,7 +161,7 @@ class LinearCalls:
         args = weights._memories()
         with self._lock.current:
             shared = self._target(None)[1]
-            quantize = self._quantize(2, src_dtype) if self._quantizes else None
+            quantize = self._quantize(src_dtype) if self._quantizes else None
         if shared is not None:
             args[ARG["BIAS"]] = Memory.from_handle(
                 self._grouped_bias(shared), weights.engine, shared.handle, keep=shared._handle
@@ -191,19 +190,25 @@ class LinearCalls:
     ) -> Primitive:
         key = ("matmul", len(weights.dims), src_dtype, dst_dtype)
         if key not in self._primitives:
-            self._primitives[key] = _primitive(self._matmul_desc(weights, bias, dst_dtype))
+            self._primitives[key] = _primitive(self._matmul_desc(weights, bias, src_dtype, dst_dtype))
         return self._primitives[key]
 
     def _matmul_desc(
-        self, weights: PackedWeights, bias: Memory | None, dst_dtype: DataType, rows: int = RUNTIME_DIM
+        self,
+        weights: PackedWeights,
+        bias: Memory | None,
+        src_dtype: DataType,
+        dst_dtype: DataType,
+        rows: int = RUNTIME_DIM,
     ) -> MatmulPrimitiveDesc:
         return matmul_desc(
             weights,
             weights.md,
-            weights.src_dtype,
+            src_dtype if self._quantizes else weights.src_dtype,
             dst_dtype,
             fpmath=self._fpmath,
             src_group=self._group,
+            quantizes=self._quantizes,
             reduced_range=self._reduced_range,
             bias=bias.md if bias is not None else None,
             rows=rows,
@@ -228,19 +233,17 @@ class LinearCalls:
         count, _, n = self._weights.dims
         return MemoryDesc((count, n), bias.md.data_type)
 
-    def _quantize(self, ndims: int, src_dtype: DataType) -> Primitive:
-        key = ("quantize", ndims, src_dtype)
+    def _quantize(self, src_dtype: DataType) -> Primitive:
+        """For groups of rows: a matmul of these does not quantise."""
+        key = ("quantize", src_dtype)
         if key not in self._primitives:
-            self._primitives[key] = _primitive(self._quantize_desc(ndims, src_dtype))
+            self._primitives[key] = _primitive(self._quantize_desc(src_dtype))
         return self._primitives[key]
 
-    def _quantize_desc(
-        self, ndims: int, src_dtype: DataType, rows: int = RUNTIME_DIM
-    ) -> ReorderPrimitiveDesc:
+    def _quantize_desc(self, src_dtype: DataType, rows: int = RUNTIME_DIM) -> ReorderPrimitiveDesc:
         k = self._weights.dims[-2]
-        batch = self._weights.dims[: ndims - 2]
-        src, dst = (rows_of(batch, rows, k, name) for name in (src_dtype, "s8"))
-        attr = quantizing_attr(ndims, self._group, "f32", "s8", self._sums_group, self._reduced_range)
+        src, dst = (rows_of((), rows, k, name) for name in (src_dtype, "s8"))
+        attr = quantizing_attr(2, self._group, "f32", "s8", self._sums_group, self._reduced_range)
         return ReorderPrimitiveDesc(self._weights.engine, src, dst, attr)
 
     def descs(
@@ -251,9 +254,9 @@ class LinearCalls:
         with self._lock.current:
             weights, bias = self._target(expert if has_experts else None)
         in_groups = in_groups and has_experts
+        if not in_groups:
+            yield self._matmul_desc(weights, bias, src_dtype, dst_dtype, rows)
+            return
         if self._quantizes:
-            yield self._quantize_desc(2 if in_groups else len(weights.dims), src_dtype, rows)
-        if in_groups:
-            yield self._grouped_desc(rows, src_dtype, dst_dtype, bias)
-        else:
-            yield self._matmul_desc(weights, bias, dst_dtype, rows)
+            yield self._quantize_desc(src_dtype, rows)
+        yield self._grouped_desc(rows, src_dtype, dst_dtype, bias)

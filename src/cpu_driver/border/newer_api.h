@@ -73,6 +73,13 @@ struct KernelTimestampsResults { // ze_event_query_kernel_timestamps_results_ext
 // ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE and ..._ON_HOST, 1.7
 inline constexpr uint32_t physical_mem_on_device = 1 << 0, physical_mem_on_host = 1 << 1;
 
+// ze_memory_atomic_attr_exp_flags_t, 1.7: what forbids all atomics, and what allows some. The flag below each
+// of the latter forbids the same.
+inline constexpr uint32_t atomic_none = 1 << 0;
+inline constexpr uint32_t atomic_allowing =
+    1 << 2 | 1 << 4 | 1 << 6; // of the host, of the device, of both at once
+inline constexpr uint32_t atomic_all = (1 << 7) - 1;
+
 struct IpcHandleTypeDesc { // ze_ipc_mem_handle_type_ext_desc_t, 1.15
     static constexpr auto type = ze_structure_type_t(0x2003d);
     static constexpr uint32_t within_host = 1 << 0; // ZE_IPC_MEM_HANDLE_TYPE_FLAG_DEFAULT
@@ -206,6 +213,10 @@ ze_result_t zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext,
                                                    ze_ipc_mem_handle_t ipcHandle, uint64_t *pHandle);
 ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle,
                                                    ze_ipc_mem_handle_t *pIpcHandle);
+ze_result_t zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice,
+                                             const void *ptr, size_t size, uint32_t attr);
+ze_result_t zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice,
+                                             const void *ptr, size_t size, uint32_t *pAttr);
 ze_result_t zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc);
 ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext);
 ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags);

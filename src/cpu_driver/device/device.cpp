@@ -42,6 +42,13 @@ ze_device_fp_flags_t fp_flags(uint64_t opencl_bits) {
     return flags;
 }
 
+/// The atomics of a floating-point type. OpenCL's bits are those of Level Zero.
+ze_device_fp_atomic_ext_flags_t float_atomics(cl::Uint key) {
+    return runtime().info.has("cl_ext_float_atomics")
+               ? ze_device_fp_atomic_ext_flags_t(device_value<cl::Ulong>(runtime(), key))
+               : 0;
+}
+
 /// Fills those structures in the chain `next` that this driver knows.
 void describe_extensions(void *next) {
     if (auto *timestamps = find_next<KernelTimestampsProperties>(next, KernelTimestampsProperties::type))
@@ -51,6 +58,12 @@ void describe_extensions(void *next) {
     if (auto *hints = find_next<ze_scheduling_hint_exp_properties_t>(
             next, ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES))
         hints->schedulingHintFlags = 0;
+    if (auto *atomics = find_next<ze_float_atomic_ext_properties_t>(
+            next, ZE_STRUCTURE_TYPE_FLOAT_ATOMIC_EXT_PROPERTIES)) {
+        atomics->fp16Flags = float_atomics(cl::device_half_fp_atomic_capabilities);
+        atomics->fp32Flags = float_atomics(cl::device_single_fp_atomic_capabilities);
+        atomics->fp64Flags = float_atomics(cl::device_double_fp_atomic_capabilities);
+    }
 }
 
 /// Vector widths in elements.

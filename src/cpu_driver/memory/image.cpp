@@ -16,13 +16,13 @@ uint32_t limit(cl::Uint key) {
     return uint32_t(device_value<size_t>(runtime(), key));
 }
 
-/// Refuses structures in the descriptor's chain: external memory, views, pitches and the like. Hints may be
-/// ignored.
-void check_chain(const void *next) {
-    each_next(next, [](const ze_base_desc_t &p) {
+/// Refuses structures in the chain of a descriptor or of properties: external memory, views, pitches and the
+/// like. Hints may be ignored.
+void check_chain(const void *next, const std::string &owner) {
+    each_next(next, [&](const ze_base_desc_t &p) {
         if (p.stype != ZE_STRUCTURE_TYPE_MEMORY_COMPRESSION_HINTS_EXT_DESC)
             throw refuse(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-                         "the chain of the image's descriptor has a structure of type " +
+                         "the chain of the image's " + owner + " has a structure of type " +
                              std::to_string(uint32_t(p.stype)) +
                              ": images of this driver have neither external memory nor any extension");
     });
@@ -31,7 +31,7 @@ void check_chain(const void *next) {
 /// Checks a descriptor and translates its format, as far as that is possible without creating the
 /// image. Throws ze_result_t.
 ImageFormat format_of(const ze_image_desc_t &desc) {
-    check_chain(desc.pNext);
+    check_chain(desc.pNext, "descriptor");
     const cl::Uint type = translate_image_type(desc.type);
     if (desc.flags & ~uint32_t(ZE_IMAGE_FLAG_KERNEL_WRITE | ZE_IMAGE_FLAG_BIAS_UNCACHED) || !type)
         throw ZE_RESULT_ERROR_INVALID_ENUMERATION;
@@ -57,6 +57,14 @@ std::array<size_t, 3> extent_of(const ze_image_desc_t &desc) {
     default:
         return {width, 1, 1};
     }
+}
+
+/// A size that OpenCL knows of an image, by its function `get`. Throws ze_result_t.
+size_t size_of(cl::Mem image, decltype(cl::Api::clGetImageInfo) get, cl::Uint key) {
+    size_t value = 0;
+    if (const cl::Int status = get(image, key, sizeof value, &value, nullptr); status != cl::success)
+        throw from_opencl(status);
+    return value;
 }
 
 ze_result_t from_creation(cl::Int error) {
@@ -114,6 +122,13 @@ Image::~Image() {
         opencl().clReleaseMemObject(buffer_);
 }
 
+ImageLayout Image::layout() const {
+    const cl::Api &api = opencl();
+    const size_t row = size_of(image_, api.clGetImageInfo, cl::image_row_pitch);
+    const size_t slice = size_of(image_, api.clGetImageInfo, cl::image_slice_pitch);
+    return {size_of(image_, api.clGetMemObjectInfo, cl::mem_size), row, slice ? slice : row * extent_[1]};
+}
+
 ze_result_t zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t *p) {
     need_handles(hDevice);
     need_pointers(p);
@@ -149,6 +164,27 @@ ze_result_t zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevi
 
 ze_result_t zeImageDestroy(ze_image_handle_t hImage) {
     return destroy(hImage); // commands that still run keep the Image alive
+}
+
+ze_result_t zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage,
+                                         ze_image_allocation_ext_properties_t *pImageAllocProperties) {
+    need_handles(hContext, hImage);
+    need_pointers(pImageAllocProperties);
+    check_chain(pImageAllocProperties->pNext, "allocation properties");
+    pImageAllocProperties->id = hImage->image->id();
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage,
+                                          ze_image_memory_properties_exp_t *pMemoryProperties) {
+    need_handles(hImage);
+    need_pointers(pMemoryProperties);
+    check_chain(pMemoryProperties->pNext, "memory properties");
+    const ImageLayout layout = hImage->image->layout();
+    pMemoryProperties->size = layout.size;
+    pMemoryProperties->rowPitch = layout.row_pitch;
+    pMemoryProperties->slicePitch = layout.slice_pitch;
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice,

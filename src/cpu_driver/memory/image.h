@@ -5,14 +5,21 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include <level_zero/ze_api.h>
 
 #include "image_format.h"
+#include "memory.h"
 #include "opencl/opencl_api.h"
 
 namespace ze_cpu {
+
+/// How an image lies in memory, in bytes.
+struct ImageLayout {
+    size_t size, row_pitch, slice_pitch;
+};
 
 /// An OpenCL image and, for the type BUFFER, the buffer behind it. Commands that use the image keep
 /// it alive.
@@ -30,12 +37,16 @@ public:
     /// Pixels in each dimension, and 1 in dimensions that the type lacks. In arrays the number of
     /// levels follows the dimensions of a level.
     const std::array<size_t, 3> &extent() const { return extent_; }
+    uint64_t id() const { return id_; }
+    /// Throws ze_result_t.
+    ImageLayout layout() const;
 
 private:
     ze_image_type_t type_;
     ImageFormat format_;
     std::array<size_t, 3> extent_{1, 1, 1};
     cl::Mem buffer_ = nullptr, image_ = nullptr;
+    uint64_t id_ = next_allocation_id();
 };
 
 } // namespace ze_cpu

@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <map>
@@ -13,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "atomic_access.h"
 #include "border/border.h"
 #include "border/entry_points.h"
 #include "border/refusal.h"
@@ -30,7 +32,6 @@ constexpr size_t huge_page = size_t(2) << 20;
 struct Registry {
     std::shared_mutex mutex;
     std::map<uintptr_t, Allocation> by_base;
-    uint64_t next_id = 1;
 };
 Registry &registry() {
     // Leaked: static destructors of the program may free memory.
@@ -46,7 +47,8 @@ bool relaxed_limits(const void *next) {
 
 void add(Registry &r, Allocation allocation) {
     std::unique_lock lock(r.mutex);
-    allocation.id = r.next_id++;
+    allocation.id = next_allocation_id();
+    forget_atomic_access(allocation.base, allocation.size);
     r.by_base[allocation.base] = std::move(allocation);
 }
 
@@ -128,6 +130,7 @@ ze_result_t release(const void *pointer, bool of_ipc) {
         allocation = std::move(found->second);
         r.by_base.erase(found);
     }
+    forget_atomic_access(allocation.base, allocation.size);
     give_back(allocation);
     return ZE_RESULT_SUCCESS;
 }
@@ -169,6 +172,11 @@ ze_result_t export_descriptor(const Allocation &allocation, ze_external_memory_e
 }
 
 } // namespace
+
+uint64_t next_allocation_id() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+}
 
 bool find_allocation(const void *pointer, Allocation &found) {
     Registry &r = registry();

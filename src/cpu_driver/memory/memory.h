@@ -28,6 +28,9 @@ struct Allocation {
     size_t offset = 0;     // virtual_range only: where in the file it begins
 };
 
+/// A number for an allocation, a mapping or an image that no other one of this process has or had.
+uint64_t next_allocation_id();
+
 /// Finds the allocation or the mapping in a reserved range that contains this address. Returns
 /// false for memory that is not of this driver.
 bool find_allocation(const void *pointer, Allocation &found);

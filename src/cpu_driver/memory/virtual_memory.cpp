@@ -38,10 +38,9 @@ struct Piece {
 
 struct State {
     std::mutex mutex;
-    std::map<uintptr_t, size_t> ranges;   // reserved ranges: size by start
-    std::map<uintptr_t, Piece> pieces;    // of all ranges, by start; they leave no gaps in a range
-    std::set<const void *> physical;      // handles that exist
-    uint64_t next_id = uint64_t(1) << 63; // apart from the ids of USM allocations
+    std::map<uintptr_t, size_t> ranges; // reserved ranges: size by start
+    std::map<uintptr_t, Piece> pieces;  // of all ranges, by start; they leave no gaps in a range
+    std::set<const void *> physical;    // handles that exist
 };
 State &state() {
     static State *leaked = new State;
@@ -238,7 +237,8 @@ ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *ptr, size_
         if (!physical.file->map(offset, size, protection(access), const_cast<void *>(ptr)))
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         const auto first = s.pieces.find(start);
-        first->second = {size, access, physical.file, offset, physical.type, physical.device, s.next_id++};
+        first->second = {size,          access,          physical.file,       offset,
+                         physical.type, physical.device, next_allocation_id()};
         s.pieces.erase(std::next(first), s.pieces.lower_bound(start + size));
         return ZE_RESULT_SUCCESS;
     });

@@ -92,6 +92,9 @@ inline constexpr Uint device_image_max_array_size = 0x1041;
 inline constexpr Uint device_printf_buffer_size = 0x1049;
 inline constexpr Uint device_il_version = 0x105B;
 inline constexpr Uint device_sub_group_sizes_intel = 0x4108;
+inline constexpr Uint device_single_fp_atomic_capabilities = 0x4231; // of cl_ext_float_atomics
+inline constexpr Uint device_double_fp_atomic_capabilities = 0x4232;
+inline constexpr Uint device_half_fp_atomic_capabilities = 0x4233;
 inline constexpr Uint device_shared_system_mem_capabilities_intel = 0x4194;
 
 // Bits of device_single_fp_config and the like.
@@ -147,6 +150,9 @@ inline constexpr Uint image_2d_array = 0x10F3;
 inline constexpr Uint image_1d = 0x10F4;
 inline constexpr Uint image_1d_array = 0x10F5;
 inline constexpr Uint image_1d_buffer = 0x10F6;
+inline constexpr Uint mem_size = 0x1102;
+inline constexpr Uint image_row_pitch = 0x1112;
+inline constexpr Uint image_slice_pitch = 0x1113; // 0 for images of one slice
 inline constexpr Ulong address_none = 0x1130;
 inline constexpr Ulong address_clamp_to_edge = 0x1131;
 inline constexpr Ulong address_clamp = 0x1132; // to the border
@@ -201,6 +207,8 @@ inline constexpr Ulong sampler_filter_mode = 0x1154;
     X(clCreateBuffer, Mem, (Context, Ulong, size_t, void *, Int *))                                          \
     X(clCreateImage, Mem, (Context, Ulong, const ImageFormat *, const ImageDesc *, void *, Int *))           \
     X(clReleaseMemObject, Int, (Mem))                                                                        \
+    X(clGetMemObjectInfo, Int, (Mem, Uint, size_t, void *, size_t *))                                        \
+    X(clGetImageInfo, Int, (Mem, Uint, size_t, void *, size_t *))                                            \
     X(clGetSupportedImageFormats, Int, (Context, Ulong, Uint, Uint, ImageFormat *, Uint *))                  \
     X(clCreateSamplerWithProperties, Sampler, (Context, const Ulong *, Int *))                               \
     X(clReleaseSampler, Int, (Sampler))                                                                      \

@@ -20,8 +20,8 @@ struct Region {
     Extent origin{0, 0, 0}, size{1, 1, 1};
 };
 
-/// Checks and converts a region; null means the whole image. Values for dimensions that the image's
-/// type lacks (the height of a 1D image) are ignored. Throws ze_result_t.
+/// Checks and converts a region, which may be empty; null means the whole image. Values for dimensions that
+/// the image's type lacks (the height of a 1D image) are ignored. Throws ze_result_t.
 Region make_region(const Image &image, const ze_image_region_t *from) {
     if (!from)
         return {{0, 0, 0}, image.extent()};
@@ -32,10 +32,14 @@ Region make_region(const Image &image, const ze_image_region_t *from) {
     for (int i = line ? 1 : flat ? 2 : 3; i < 3; i++)
         to.origin[i] = 0, to.size[i] = 1;
     for (int i = 0; i < 3; i++)
-        if (to.size[i] == 0 || to.origin[i] > image.extent()[i] ||
-            to.size[i] > image.extent()[i] - to.origin[i])
+        if (to.origin[i] > image.extent()[i] || to.size[i] > image.extent()[i] - to.origin[i])
             throw ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return to;
+}
+
+/// OpenCL refuses to copy nothing. Such a copy only waits and signals.
+bool is_empty(const Region &region) {
+    return std::ranges::count(region.size, 0) != 0;
 }
 
 bool overlap(const Region &a, const Region &b) {
@@ -117,6 +121,8 @@ ze_result_t append_transfer(ze_command_list_handle_t list, ze_image_handle_t han
     need_pointers(memory);
     const Region region = make_region(*handle->image, wanted);
     const auto pitches = make_pitches(*handle->image, region, row, slice);
+    if (is_empty(region))
+        return append(list, std::make_shared<MarkerCommand>(), signal, wait_count, waits);
     auto command = std::make_shared<TransferImage>(handle->image, region, memory, to_memory, pitches);
     return append(list, command, signal, wait_count, waits);
 }
@@ -137,6 +143,9 @@ ze_result_t zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommand
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     if (&to == &from && overlap(to_region, from_region))
         return ZE_RESULT_ERROR_OVERLAPPING_REGIONS;
+    if (is_empty(to_region))
+        return append(hCommandList, std::make_shared<MarkerCommand>(), hSignalEvent, numWaitEvents,
+                      phWaitEvents);
     auto command = std::make_shared<CopyImage>(hDstImage->image, to_region, hSrcImage->image, from_region);
     return append(hCommandList, command, hSignalEvent, numWaitEvents, phWaitEvents);
 }

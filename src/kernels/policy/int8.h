@@ -9,6 +9,10 @@
 
 #include "policy/int8_panel.h"
 
+#ifndef KEEPS_SEGMENTS // which is for many rows
+#include "policy/quantized_row.h"
+#endif
+
 static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
     return src_is_signed() ? DOT(sum, wei, src) : DOT(sum, src, wei);
 }

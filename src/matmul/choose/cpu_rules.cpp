@@ -5,6 +5,7 @@
 
 #include "common/error.hpp"
 #include "kernels/matmul_args.h"
+#include "kernels/quantize_args.h"
 #include "matmul/choose/arithmetic.hpp"
 #include "matmul/choose/facts.hpp"
 #include "primitive/launch_plan.hpp"
@@ -229,6 +230,21 @@ int32_t tiles_abreast(const facts &f, zemm_dim_t tiles, zemm_dim_t enough) {
 }
 
 } // namespace
+
+// A launch that quantises takes as long as some thousand elements of src.
+bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev) {
+    constexpr zemm_dim_t most_elements = 6144; // on a core
+    const problem &p = f.run();
+    if (p.quantized_from == zemm_data_type_undef || !f.family.quantizes_rows || f.empty || f.rows.all != 1 ||
+        p.grouped != grouping::none || p.has_reduced_src() || f.reduction_group != f.segment)
+        return false;
+    // The launch that adds up ranges has no scale of src.
+    if (cut.ranges > 1 && !arithmetic_of(f).src_scales_segments)
+        return false;
+    const zemm_dim_t on_core = checked_ceil_div(cut.along_n * cut.ranges, zemm_dim_t(dev.compute_units), "N");
+    return p.k() <= MOST_QUANTIZED && groups_along(p.k(), f.segment) <= MOST_QUANTIZED_GROUPS &&
+           on_core * cut.k_range <= most_elements;
+}
 
 // Tiles of nearly equal height, and enough work-groups for every core. If there are too few tiles for that,
 // they first get lower, down to 16 rows. Then K is split into ranges. If K is not split, tiles get as low as

@@ -37,6 +37,9 @@ struct cpu_cut {
     zemm_dim_t adding_along_m;
 };
 
+// Whether the tiles of this cut quantise the only row of src themselves.
+bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev);
+
 // Throws unimplemented if the problem cannot be cut as chosen.
 cpu_cut cut_for_cpu(const facts &f, const cut_choice &chosen, const ze::device &dev);
 

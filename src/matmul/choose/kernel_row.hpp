@@ -47,6 +47,7 @@ struct family_traits {
     // Vectors of bytes become 16 bits before they are multiplied, and keep their signedness, unless src has
     // 7 bits.
     bool widens_bytes = false;
+    bool quantizes_rows = false; // policy/quantized_row.h
     bool half_is_f16 = false; // operands::half: f16, else bf16
     bool looks_up = false;    // policy/small_words.h may use AVX512_VBMI, where the device has it
 

@@ -39,7 +39,7 @@ std::shared_ptr<const decision> choose(std::shared_ptr<decision> made, size_t in
         if (!md_is_sparse(made->steps->asked.wei))
             made->steps->asked.wei = made->of_kernel().wei;
         made->launches =
-            std::make_shared<const sequence>(made->steps->around(made->launches.get(), size, dev));
+            std::make_shared<const sequence>(made->steps->around(made->launches.get(), size, made->plan.quantizes_src, dev));
         size = made->steps->scratchpad_size(size);
     }
     log_plan("create", made->of_kernel(), made->plan);
@@ -52,7 +52,7 @@ std::shared_ptr<const decision> decide(const std::shared_ptr<ze::device> &dev, c
         made->steps = make_steps(p, *dev);
     if (made->steps && made->steps->f64) {
         md_resolve_any(made->steps->asked.wei);
-        made->launches = std::make_shared<const sequence>(made->steps->around(nullptr, 0, *dev));
+        made->launches = std::make_shared<const sequence>(made->steps->around(nullptr, 0, false, *dev));
         return complete(made, made->steps->scratchpad_size(0));
     }
     planned first = plan_first(made->steps ? made->steps->inner : p, *dev);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/plan/constants.hpp"
 
+#include "kernels/quantize_args.h"
 #include "matmul/plan/plan_xe.hpp"
 
 namespace zemm::matmul {
@@ -88,7 +89,7 @@ std::vector<ze::spec_constant> xe_constants(const facts &f, const arithmetic &a,
 }
 
 std::vector<ze::spec_constant> cpu_constants(const facts &f, const arithmetic &a, const ze::device &dev,
-                                             uint32_t flags) {
+                                             uint32_t flags, bool quantizes_src) {
     const problem &p = f.run();
     flags &= ~(read_from_block | FLAG_WIDE_SUMS);
     types_along_k types = types_of(f, flags);
@@ -120,6 +121,12 @@ std::vector<ze::spec_constant> cpu_constants(const facts &f, const arithmetic &a
     if (f.family.has_tiles())
         result.push_back({SPEC_TILES, uint32_t(dev.has(f.row->tiles()) ? kernels::TILES_IN_HARDWARE
                                                                        : kernels::TILES_IN_SOFTWARE)});
+    if (quantizes_src) {
+        const zemm_dim_t group = k_group(p, *p.scale(ZEMM_ARG_SRC), false);
+        const bool in_vectors = group == f.segment && group % 16 == 0 && group <= 16 * QUANTIZE_MAX_VECTORS;
+        result.push_back({SPEC_QUANTIZED_DT, uint32_t(p.quantized_from)});
+        result.push_back({SPEC_QUANTIZED_VECTORS, in_vectors ? uint32_t(group / 16) : 0});
+    }
     return result;
 }
 

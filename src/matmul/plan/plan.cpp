@@ -165,7 +165,9 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         xe_pitches(f, block);
         xe_cut(c.dealt, batch, result);
     } else {
-        encode(cut_for_cpu(f, c.cut, dev), batch, result);
+        const cpu_cut cut = cut_for_cpu(f, c.cut, dev);
+        encode(cut, batch, result);
+        result.quantizes_src = quantizes_row(f, cut, dev);
     }
     // With wide sums, the sum of a range must fit into an s32 together with its zero-point terms.
     // So each range becomes a segment, which has its own sums of src.
@@ -203,7 +205,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         if (is_xe)
             return xe_constants(f, a, flags, stage);
         return stage == kernels::STAGE_ADD_RANGES ? cpu_add_ranges_constants(flags)
-                                                  : cpu_constants(f, a, dev, flags);
+                                                  : cpu_constants(f, a, dev, flags, result.quantizes_src);
     };
     const bool is_split = result.is_split();
     sequence launches;

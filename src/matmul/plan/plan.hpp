@@ -27,6 +27,7 @@ struct plan {
     // kernel then runs with other constants and adds them up.
     std::array<uint32_t, 3> adding_count;
     size_t partials_at = 0;
+    bool quantizes_src = false; // the main launch reads src as it was before it was quantised
 
     scratch scratchpad;
     std::shared_ptr<const sequence> launches; // none for an empty problem

@@ -266,10 +266,12 @@ private:
         std::string why;
         if (!reorder::plan_quantize(move, dev_, plan, why))
             fail(zemm_unimplemented, "src cannot be quantised: %s", why.c_str());
-        made_.before.push_back(
-            reorder::reorder_launch(std::move(plan), from, to, move).within(results, 0));
+        made_.quantizing = {made_.before.size(), from};
+        made_.before.push_back(reorder::reorder_launch(std::move(plan), from, to, move).within(results, 0));
         made_.converted[ZEMM_ARG_SRC] = to;
         inner = with_quantized_src(inner);
+        if (move.src.offset0 == 0) // kernels know but the values' offset
+            inner.quantized_from = move.src.data_type;
     }
 
     void make_post_ops_plain() {
@@ -333,19 +335,26 @@ bool needs_steps(const problem &p) {
            std::ranges::any_of(p.attr.post_ops.entries, is_converted);
 }
 
-sequence steps::around(const sequence *inner, size_t inner_size, const ze::device &dev) const {
+sequence steps::around(const sequence *inner, size_t inner_size, bool quantizes_src,
+                       const ze::device &dev) const {
     if (asked.empty())
         return {};
     scratch whole = scratchpad;
     const size_t inner_at = whole.take(inner_size);
     sequence made;
+    std::map<int, operand> operands = converted;
+    std::vector<launch> first = before;
+    if (quantizes_src) {
+        operands[ZEMM_ARG_SRC] = quantizing->src;
+        first.erase(first.begin() + ptrdiff_t(quantizing->at));
+    }
     if (inner)
-        made = inner->within(converted, inner_at);
+        made = inner->within(operands, inner_at);
     const size_t of_inner = made.launches().size();
     if (f64)
         made.add_last(*f64);
-    for (size_t i = 0; i < before.size(); ++i)
-        made.insert(i, before[i]);
+    for (size_t i = 0; i < first.size(); ++i)
+        made.insert(i, first[i]);
     for (const launch &l : after)
         made.add_last(l);
     if (dev.kind == zemm_gpu)

@@ -23,11 +23,18 @@ struct steps {
     std::vector<launch> before;       // convert tensors, in this order
     std::vector<launch> after;        // finish the sums, and give dst its layout
     std::map<int, operand> converted; // what the matmul in the middle reads and writes, by argument
+    // Where a launch quantises src: its place in `before`, and what it reads.
+    struct quantizing_launch {
+        size_t at;
+        operand src;
+    };
+    std::optional<quantizing_launch> quantizing;
     scratch scratchpad;
 
     // All launches. inner: those of the matmul in the middle, which has inner_size bytes of the scratchpad
-    // behind the others; null for f64.
-    sequence around(const sequence *inner, size_t inner_size, const ze::device &dev) const;
+    // behind the others; null for f64. quantizes_src: it quantises src itself.
+    sequence around(const sequence *inner, size_t inner_size, bool quantizes_src,
+                    const ze::device &dev) const;
     size_t scratchpad_size(size_t inner_size) const; // of all
 };
 

@@ -21,6 +21,8 @@ struct problem {
         bool src, wei, bias, dst; // the caller passed format any; for the log
     } was_any = {};
     zemm_primitive_attr attr;
+    // The type of src before steps quantised it, if a kernel may do that in their place.
+    zemm_data_type_t quantized_from = zemm_data_type_undef;
     grouping grouped = grouping::none;
     // For groups of rows, whose sizes are known at execution only: rows of the largest group, and the number
     // of groups that have rows, in executions that the implementation is chosen for.

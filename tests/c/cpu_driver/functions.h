@@ -70,6 +70,8 @@
     X(zeImageCreate, zeGetImageProcAddrTable, 1)                                                             \
     X(zeImageDestroy, zeGetImageProcAddrTable, 2)                                                            \
     X(zeImageGetProperties, zeGetImageProcAddrTable, 0)                                                      \
+    X(zeImageGetAllocPropertiesExt, zeGetImageProcAddrTable, 3)                                              \
+    X(zeImageGetMemoryPropertiesExp, zeGetImageExpProcAddrTable, 0)                                          \
     X(zeMemAllocShared, zeGetMemProcAddrTable, 0)                                                            \
     X(zeMemAllocDevice, zeGetMemProcAddrTable, 1)                                                            \
     X(zeMemAllocHost, zeGetMemProcAddrTable, 2)                                                              \

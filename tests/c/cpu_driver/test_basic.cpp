@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shortest way from nothing to the result of a kernel, properties, and contexts.
+#include <algorithm>
+#include <string_view>
+
 #include "ze_test.h"
 
 static void properties() {
@@ -31,6 +34,16 @@ static void properties() {
     m.pNext = &hints;
     OK(ze.zeDeviceGetModuleProperties(device, &m));
     CHECK(hints.schedulingHintFlags == 0); // they are accepted and have no effect
+    ze_float_atomic_ext_properties_t atomics{};
+    atomics.stype = ZE_STRUCTURE_TYPE_FLOAT_ATOMIC_EXT_PROPERTIES;
+    m.pNext = &atomics;
+    OK(ze.zeDeviceGetModuleProperties(device, &m));
+    const uint32_t everything = // tests/test_cpu_atomics.py runs these
+        ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_LOAD_STORE | ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_ADD |
+        ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_MIN_MAX | ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_LOAD_STORE |
+        ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_ADD | ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_MIN_MAX;
+    CHECK(atomics.fp16Flags == everything && atomics.fp32Flags == everything &&
+          atomics.fp64Flags == everything);
 
     uint32_t count = 0;
     OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, nullptr));
@@ -113,6 +126,9 @@ static void driver_properties() {
     OK(ze.zeDriverGetExtensionProperties(driver, &count, extensions.data()));
     for (auto &e : extensions)
         CHECK(e.name[0] && e.version);
+    for (std::string_view name : {"ZE_extension_float_atomics", "ZE_extension_image_query_alloc_properties",
+                                  "ZE_experimental_image_memory_properties"})
+        CHECK(std::ranges::count(extensions, name, &ze_driver_extension_properties_t::name) == 1);
     void *address = nullptr;
     OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeEventCreate", &address));
     CHECK(address);

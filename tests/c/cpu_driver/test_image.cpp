@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Images and samplers: kernels that read and write them, copies of parts, formats, bad input.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "ze_test.h"
 
@@ -268,10 +271,8 @@ void regions() {
     CHECK(rows[0] == 0 && rows[1] == 1 && rows[2] == 2 && rows[3] == 3 && rows[6] == 4);
 
     const auto invalid = ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    const ze_image_region_t outside{4, 0, 0, 3, 1, 1}, empty{0, 0, 0, 0, 1, 1}, other{0, 0, 0, 3, 1, 1};
+    const ze_image_region_t outside{4, 0, 0, 3, 1, 1}, other{0, 0, 0, 3, 1, 1};
     CHECK_RESULT(ze.zeCommandListAppendImageCopyToMemory(list, part.data(), a, &outside, nullptr, 0, nullptr),
-                 invalid);
-    CHECK_RESULT(ze.zeCommandListAppendImageCopyToMemory(list, part.data(), a, &empty, nullptr, 0, nullptr),
                  invalid);
     CHECK_RESULT(ze.zeCommandListAppendImageCopyRegion(list, b, a, &to, &other, nullptr, 0, nullptr),
                  invalid);
@@ -286,6 +287,108 @@ void regions() {
     const auto bytes = make_image(describe(ZE_IMAGE_TYPE_2D, bytes_rgba, width, height));
     CHECK_RESULT(ze.zeCommandListAppendImageCopy(list, bytes, a, nullptr, 0, nullptr), invalid);
     finish(list);
+}
+
+/// Copies of no pixels wait and signal, and copy nothing.
+void empty_regions() {
+    const auto pixels = counting<uint32_t>(16, 5);
+    const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, ints_r, 4, 4);
+    const auto from = make_image(desc), to = make_image(desc);
+    upload(from, pixels);
+    upload(to, pixels);
+    std::vector<uint32_t> memory(16, 9);
+    const auto pool = make_pool(2);
+    const auto start = make_event(pool, 0), done = make_event(pool, 1);
+    const ze_image_region_t whole{0, 0, 0, 4, 4, 1};
+    for (const ze_image_region_t &none :
+         {ze_image_region_t{0, 0, 0, 0, 4, 1}, {4, 0, 0, 0, 4, 1}, {0, 1, 0, 4, 0, 1}, {0, 0, 0, 0, 0, 0}}) {
+        const auto check = [&](ze_result_t result) {
+            OK(result);
+            CHECK_RESULT(ze.zeEventQueryStatus(done), ZE_RESULT_NOT_READY);
+            OK(ze.zeEventHostSignal(start));
+            OK(ze.zeEventHostSynchronize(done, UINT64_MAX));
+            OK(ze.zeEventHostReset(start));
+            OK(ze.zeEventHostReset(done));
+        };
+        check(ze.zeCommandListAppendImageCopyRegion(list, to, from, &none, &none, done, 1, &start));
+        check(ze.zeCommandListAppendImageCopyToMemory(list, memory.data(), from, &none, done, 1, &start));
+        check(ze.zeCommandListAppendImageCopyFromMemory(list, to, memory.data(), &none, done, 1, &start));
+        CHECK_RESULT(
+            ze.zeCommandListAppendImageCopyRegion(list, to, from, &whole, &none, nullptr, 0, nullptr),
+            ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    }
+    CHECK(memory == std::vector<uint32_t>(16, 9) && download<uint32_t>(to, 16) == pixels);
+    const ze_image_region_t outside{5, 0, 0, 0, 1, 1};
+    CHECK_RESULT(
+        ze.zeCommandListAppendImageCopyToMemory(list, memory.data(), from, &outside, nullptr, 0, nullptr),
+        ZE_RESULT_ERROR_INVALID_ARGUMENT);
+}
+
+/// Sizes and pitches, in bytes, and numbers of images.
+void properties() {
+    const uint32_t w = 7, h = 5, d = 3;
+    struct {
+        ze_image_type_t type;
+        uint64_t size, slice; // in pixels
+    } const rows[] = {{ZE_IMAGE_TYPE_1D, w, w},
+                      {ZE_IMAGE_TYPE_1DARRAY, w * d, w},
+                      {ZE_IMAGE_TYPE_2D, w * h, w * h},
+                      {ZE_IMAGE_TYPE_2DARRAY, w * h * d, w * h},
+                      {ZE_IMAGE_TYPE_3D, w * h * d, w * h}};
+    std::vector<uint64_t> ids;
+    std::vector<Owned<ze_image_handle_t>> images; // all at once
+    auto ask = [&](const ze_image_desc_t &desc) {
+        images.push_back(make_image(desc));
+        ze_image_allocation_ext_properties_t allocation{};
+        allocation.stype = ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES;
+        OK(ze.zeImageGetAllocPropertiesExt(context, images.back(), &allocation));
+        ids.push_back(allocation.id);
+        OK(ze.zeImageGetAllocPropertiesExt(context, images.back(), &allocation));
+        CHECK(allocation.id == ids.back());
+        ze_image_memory_properties_exp_t memory{};
+        memory.stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES;
+        OK(ze.zeImageGetMemoryPropertiesExp(images.back(), &memory));
+        return memory;
+    };
+    constexpr Format byte{ZE_IMAGE_FORMAT_LAYOUT_8, ZE_IMAGE_FORMAT_TYPE_UNORM};
+    constexpr Format wide{ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32, ZE_IMAGE_FORMAT_TYPE_FLOAT};
+    for (const auto &[format, pixel] : {std::pair{byte, 1u}, {bytes_rgba, 4u}, {wide, 16u}}) {
+        for (const auto &row : rows) {
+            const auto memory = ask(describe(row.type, format, w, h, d, d));
+            CHECK(memory.rowPitch == w * pixel && memory.slicePitch == row.slice * pixel &&
+                  memory.size == row.size * pixel);
+        }
+        const auto memory = ask(describe(ZE_IMAGE_TYPE_BUFFER, format, 32));
+        CHECK(memory.rowPitch == 32 && memory.slicePitch == 32 && memory.size == 32);
+    }
+    const auto usm = shared<char>(1);
+    ze_memory_allocation_properties_t of_usm{};
+    of_usm.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    OK(ze.zeMemGetAllocProperties(context, usm, &of_usm, nullptr));
+    ids.push_back(of_usm.id);
+    CHECK(std::set(ids.begin(), ids.end()).size() == ids.size() && !std::ranges::count(ids, 0));
+
+    // No image is exported.
+    ze_external_memory_export_fd_t file{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
+                                        ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
+    ze_image_allocation_ext_properties_t allocation{};
+    allocation.stype = ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES;
+    allocation.pNext = &file;
+    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(context, images[0], &allocation),
+                 ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    CHECK(file.fd == -1 && last_refusal().find("allocation properties") != std::string::npos);
+    ze_image_memory_properties_exp_t memory{};
+    memory.stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES;
+    memory.pNext = &file;
+    CHECK_RESULT(ze.zeImageGetMemoryPropertiesExp(images[0], &memory), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    if (!direct)
+        return; // a loader looks into handles before it calls the driver
+    const auto handle = ZE_RESULT_ERROR_INVALID_NULL_HANDLE, pointer = ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(nullptr, images[0], &allocation), handle);
+    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(context, nullptr, &allocation), handle);
+    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(context, images[0], nullptr), pointer);
+    CHECK_RESULT(ze.zeImageGetMemoryPropertiesExp(nullptr, &memory), handle);
+    CHECK_RESULT(ze.zeImageGetMemoryPropertiesExp(images[0], nullptr), pointer);
 }
 
 /// A regular list, held back by an event of the host, and executed twice.
@@ -441,6 +544,8 @@ int main(int argc, char **argv) {
     constant_samplers();
     types();
     regions();
+    empty_regions();
+    properties();
     recorded();
     handles_come_back();
     formats();

@@ -55,6 +55,14 @@ SAME_PLACE(KernelTimestampsResults, synchronized, ze_event_query_kernel_timestam
 SAME_SIZE(KernelTimestampsResults::Synchronized, ze_synchronized_timestamp_result_ext_t);
 SAME_VALUE(physical_mem_on_device, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE);
 SAME_VALUE(physical_mem_on_host, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
+SAME_VALUE(atomic_none, ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_ATOMICS);
+SAME_VALUE(atomic_allowing, ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_HOST_ATOMICS |
+                                ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_DEVICE_ATOMICS |
+                                ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_SYSTEM_ATOMICS);
+SAME_VALUE(atomic_allowing >> 1, ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_HOST_ATOMICS |
+                                     ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_DEVICE_ATOMICS |
+                                     ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_SYSTEM_ATOMICS);
+SAME_VALUE(atomic_all, 2 * ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_SYSTEM_ATOMICS - 1);
 SAME_SIZE(IpcHandleTypeDesc, ze_ipc_mem_handle_type_ext_desc_t);
 SAME_VALUE(IpcHandleTypeDesc::type, ZE_STRUCTURE_TYPE_IPC_MEM_HANDLE_TYPE_EXT_DESC);
 SAME_VALUE(IpcHandleTypeDesc::within_host, ZE_IPC_MEM_HANDLE_TYPE_FLAG_DEFAULT);
@@ -108,4 +116,6 @@ SAME_FUNCTION(zeMemPutIpcHandle);
 SAME_FUNCTION(zeMemGetIpcHandleWithProperties);
 SAME_FUNCTION(zeMemGetFileDescriptorFromIpcHandleExp);
 SAME_FUNCTION(zeMemGetIpcHandleFromFileDescriptorExp);
+SAME_FUNCTION(zeMemSetAtomicAccessAttributeExp);
+SAME_FUNCTION(zeMemGetAtomicAccessAttributeExp);
 SAME_FUNCTION(zeCommandListAppendLaunchKernelWithParameters);
