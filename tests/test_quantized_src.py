@@ -139,10 +139,15 @@ def test_rows_and_groups(engine: zemm.Engine, stream: zemm.Stream, k: int, group
     check(engine, stream, problem_of(f"{options} {m}x{k}:{k}x70 rough"))
 
 
-@pytest.mark.parametrize("m", [1, 33])
-def test_a_long_row(engine: zemm.Engine, stream: zemm.Stream, m: int) -> None:
-    line = f"--dt=bf16:u4:bf16 --attr-src-dyn-quant=128 {U4} {m}x4304:4304x64 rough"
-    check(engine, stream, problem_of(line))
+@pytest.mark.parametrize("tags", ["", "--stag=any --wtag=any --dtag=any"])
+@pytest.mark.parametrize(
+    "sizes", ["1x4304:4304x64", "33x4304:4304x64", "1x2048:2048x2048", "1x11008:11008x256", "2x576:576x1536"]
+)
+def test_large(engine: zemm.Engine, stream: zemm.Stream, sizes: str, tags: str) -> None:
+    """Tiles and ranges of K that several threads share; a last group of src that is shorter."""
+    for group in (128, 32):
+        line = f"--dt=bf16:u4:bf16 {tags} --attr-src-dyn-quant={group} {U4} {sizes} rough"
+        check(engine, stream, problem_of(line))
 
 
 FORMS = {
