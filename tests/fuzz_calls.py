@@ -176,7 +176,7 @@ class Calls:
         mask, dtype = self.script.one_of((0, 1, 2, 3, 4, 8, -1)), self.script.one_of(TYPES)
         ndims = self.script.one_of((0, 2, 2, 3, -1))
         groups = self.dims(2) if self.script.number(3) else ffi.new("int64_t[12]", [16, 1])
-        match self.script.number(8):
+        match self.script.number(9):
             case 0:
                 self.call("primitive_attr_set_scales", attr, argument, mask, ndims, groups, dtype)
             case 1:
@@ -194,6 +194,9 @@ class Calls:
                 self.call("primitive_attr_set_post_ops", attr, self.some("post_ops"))
             case 6:
                 self.call("primitive_attr_set_offsets", attr, argument, mask, ndims, groups, dtype)
+            case 7:
+                size = self.script.one_of((32, 1, 7, 0, -1, 2**40, 2**63 - 1))
+                self.call("primitive_attr_set_src_dyn_quant_params", attr, size)
             case _:
                 self.create("primitive_attr", "primitive_attr_clone", attr)
 

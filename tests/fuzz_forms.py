@@ -22,6 +22,7 @@ POST_OPS = (
     "relu", "sum:0.5", "add:f32:per_oc", "mul:f32:common", "prelu:per_oc", "linear:0.5:1", "max:s8:3",
     "mul_inplace:{dst}",
 )  # fmt: skip
+GROUPS = (16, 32, 32, 64, 64, 128, 128, 192, 256, 4, 20, 36, 7)  # of elements along K
 KINDS = ("int8", "int4", "weight only", "float")
 GROUPED_POST_OPS = ("relu", "linear:0.5:1", "mul:f32:1", "mul:f32:3", "mul_inplace:{dst}")
 
@@ -173,7 +174,8 @@ class Forms:
                 for _ in range(3)
             )
         options += self.tags(grouping, dt, len(batch) + 2, strides)
-        kernel = self.kernel(kind)
+        quantises = any("src-dyn-quant" in option for option in options)
+        kernel = self.kernel("integer" if quantises else kind)
         tags = "".join(option for option in options if "tag=" in option)
         if not (strides or grouping or "any" in tags or ":" in kernel) and self.maybe(0.2):
             masks = rng.choice(("1:0", "0:2", "1:2", "2:1", "3:3")) if not batch else "0:0"
@@ -312,7 +314,10 @@ class Forms:
             found.append("--attr-deterministic=true")
         if self.maybe(0.15):
             found.append("--attr-scratchpad=user")
-        if dt[0] in ("s8", "u8") and self.maybe(0.3):
+        quantises = kind == "weight only" and not grouping and self.maybe(0.3)
+        if quantises:
+            found.append(f"--attr-src-dyn-quant={rng.choice((*GROUPS, 10**6))}")
+        if (quantises or dt[0] in ("s8", "u8")) and self.maybe(0.3):
             found.append("--attr-reduced-range=src")
         if grouping == "k" or kind == "f64":
             return tuple(found), 1, 1
@@ -337,7 +342,7 @@ class Forms:
     ) -> tuple[list[str], int, int]:
         """Scales, zero points, offsets and reductions."""
         rng = self.rng
-        base = rng.choice((16, 32, 32, 64, 64, 128, 128, 192, 256, 4, 20, 36, 7))
+        base = rng.choice(GROUPS)
         groups = [1]
 
         def group() -> int:

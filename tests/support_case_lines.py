@@ -65,6 +65,7 @@ def of_case(case: Case, members: dict[str, int]) -> Problem:
     if attributes.fpmath.mode != "strict" or attributes.fpmath.apply_to_int:
         settings["fpmath"] = (attributes.fpmath.mode, attributes.fpmath.apply_to_int)
     settings["reduced_range"] = bool(attributes.reduced_range)
+    settings["src_group"] = attributes.src_dyn_quant
     return Problem(
         case.problem.src,
         case.problem.wei,

@@ -98,6 +98,7 @@ class Problem:
     fpmath: tuple[str, bool] | None = None
     scratchpad: str = "library"
     reduced_range: bool = False
+    src_group: int = 0  # elements of K of a floating-point src that the matmul quantises together
     huge_zero_points: bool = False
     rough: bool = False  # floats with all their digits, scales that are no powers of two
     # The row scales the sums of so many elements of K at once, which may be a part of a group.
@@ -214,7 +215,7 @@ def make_data(p: Problem) -> Data:
         values(rng, p.wei_dt, p.wei_dims, p.limit, p.rough),
         values(rng, p.dst_dt, p.dst_dims, limit=100),
     )
-    if p.reduced_range:
+    if p.reduced_range and p.integer:
         data.src >>= 1
     if p.bias_dt:
         data.bias = values(rng, p.bias_dt, masked(p.dst_dims, p.bias_mask), 1000, p.rough)

@@ -131,6 +131,8 @@ def make_attr(p: Problem) -> zemm.Attr:
         attr.set_fpmath_mode(*p.fpmath)
     if p.reduced_range:
         attr.set_reduced_range(ARGS["src"])
+    if p.src_group:
+        attr.set_src_dyn_quant_params(p.src_group)
     attr.set_scratchpad_mode(p.scratchpad)
     if p.post_ops:
         attr.set_post_ops(make_post_ops(p))

@@ -119,6 +119,7 @@ def attributes() -> zemm.Attr:
     attr.set_deterministic(True)
     attr.set_rounding(ARG_DST, "stochastic")
     attr.set_reduced_range(ARG_SRC)
+    attr.set_src_dyn_quant_params(32)
     attr.set_dropout()
     return attr
 
@@ -128,7 +129,7 @@ def test_attributes() -> None:
     assert repr(attr) == (
         "<Attr scales[ARG_SRC]=(3, (1, 128), 'f16', False, 'static_sazp'), "
         "zero_points[ARG_WEIGHTS]=(2, (), 's8', False), fpmath_mode=('bf16', True), deterministic=(True,), "
-        "rounding[ARG_DST]=('stochastic',), reduced_range[ARG_SRC]=(True,), "
+        "rounding[ARG_DST]=('stochastic',), reduced_range[ARG_SRC]=(True,), src_dyn_quant_params=(32,), "
         "dropout=(None, 's64', False, False)>"
     )
     assert repr(zemm.Attr()) == "<Attr default>"

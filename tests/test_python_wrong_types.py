@@ -84,6 +84,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         {**SETTING, "data_type": "f32", "is_on_host": False, "quantization_mode": "static_sazp"},
     ),
     "Attr.set_scratchpad_mode": lambda _: (zemm.Attr().set_scratchpad_mode, {"mode": "user"}),
+    "Attr.set_src_dyn_quant_params": lambda _: (zemm.Attr().set_src_dyn_quant_params, {"group_size": 32}),
     "Attr.set_zero_points": lambda _: (
         zemm.Attr().set_zero_points,
         {**SETTING, "data_type": "s32", "is_on_host": False},

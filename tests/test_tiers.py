@@ -64,7 +64,10 @@ ATTRIBUTES = {
     "set_post_ops": "binary",
 }
 # Attributes that a matmul refuses, or that change nothing, have tests of their own.
-OTHERS = {"set_accumulation_mode", "set_deterministic", "set_dropout", "set_rounding", "set_saturation"}
+OTHERS = {
+    "set_accumulation_mode", "set_deterministic", "set_dropout", "set_rounding", "set_saturation",
+    "set_src_dyn_quant_params",
+}  # fmt: skip
 
 
 def test_each_attribute_is_met() -> None:

@@ -205,7 +205,7 @@ class Attr(Settings):
         (the last of a row may be shorter), each with a scale in f32; 0: it does not. The result is that of
         DynamicQuantizePrimitiveDesc and a matmul of its outputs. Experimental, named as in OpenVINO's fork of
         oneDNN."""
-        size = check.integer(group_size, "group_size")
+        size = check.integer(group_size, "group_size", *check.INT64)
         self._set("src_dyn_quant_params", size, words=(size,))
 
     def set_saturation(self, value: bool = True) -> None:

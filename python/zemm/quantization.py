@@ -18,9 +18,11 @@ from zemm._arrays.scales import (
     finite,
     floating,
     group_count,
+    in_groups,
     quantized_type_of,
     scale_type_of,
     scales_of,
+    symmetric,
 )
 from zemm._arrays.weight_codes import codes_of, joined, naming_elements, rule_of
 from zemm._library import check
@@ -148,9 +150,8 @@ def quantize_activations(
     groups = _check_group(k, group, array.shape)
     size = min(int(group), k)
     # Zeros after the last group change neither its scale nor its zero point.
-    missing = groups * size - k
-    padded = np.pad(array, [(0, 0)] * len(leading) + [(0, missing)]) if missing else array
-    grouped = padded.reshape(*leading, groups, size)
+    grouped = in_groups(array, size)
+    padded_shape = (*leading, groups * size)
     if kind == "u8":
         low = grouped.min(axis=-1, initial=0.0)
         span = grouped.max(axis=-1, initial=0.0) - low
@@ -160,11 +161,10 @@ def quantize_activations(
         steps = scales.astype(np.float64)
         zero_points = np.rint(-low / steps).clip(0, top)
         values = (np.rint(grouped / steps[..., None]) + zero_points[..., None]).clip(0, top).astype(np.uint8)
-        values, sums = _without_padding(values, padded.shape, k)
+        values, sums = _without_padding(values, padded_shape, k)
         return _named(values, scales, zero_points.astype(np.int32), sums)
-    scales = scales_of(np.abs(grouped).max(axis=-1, initial=0.0), top, scale_type)
-    codes = np.rint(grouped / scales.astype(np.float64)[..., None]).clip(-top, top).astype(np.int8)
-    values, sums = _without_padding(codes, padded.shape, k)
+    codes, scales = symmetric(grouped, top, scale_type)
+    values, sums = _without_padding(codes, padded_shape, k)
     return _named(values, scales, None, sums)
 
 

@@ -263,6 +263,8 @@ def test_repro_lines_of_case_files_give_the_same_cases(path: Path) -> None:
         "--matmul --attr-scales=src:common:0.25+dst:mx:e8m0:1x32 --attr-dropout=0.5:7:any:0:true 2x3:3x32",
         "--matmul --attr-rounding-mode=dst:stochastic:5 --attr-deterministic=1 --attr-acc-mode=f16 2x3:3x4",
         "--matmul --dt=s8:u8:f32 --attr-reduced-range=src 2x3:3x4",
+        "--matmul --dt=f32:u4:f32 --attr-reduced-range=src --attr-src-dyn-quant=32 2x3:3x4",
+        "--matmul --dt=f32:u4:f32 --attr-src-dyn-quant=32 --peer-attr-src-dyn-quant=128,torch=none 2x3:3x4",
         "--matmul --ctx-init=4:auto --ctx-exe=2:0:1 --skip-impl=ref --runtime_dims_masks=3:3 2x3:3x4",
         "--mode=R --matmul 2x3:3x4",
         "--mode=F --matmul --attr-scratchpad=library 2x3:3x4",

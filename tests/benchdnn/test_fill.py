@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from zemm.benchdnn import arguments as args
-from zemm.benchdnn import data, fill, minstd
+from zemm.benchdnn import data, fill, minstd, quantized_src
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import expand
+from zemm.benchdnn.product import common_step
 from zemm.benchdnn.ranges import filling
 from zemm.benchdnn.sparse import places
 
@@ -129,6 +130,45 @@ def test_ranges_and_density(line: str) -> None:
     src, wei, density = LINES[line]
     assert (chosen.src, chosen.wei) == (src, wei)
     assert math.isclose(chosen.density, density)
+
+
+def test_offsets_of_weights_count() -> None:
+    """Weights of up to 8 and offsets of up to 2 are up to 40 quarters; with scales of 1/16 to 1/4 up to 64
+    sixteenths."""
+    plain = "--dt=f32:u8:f32"
+    assert filling(case_of(f"{plain} 2x65536:65536x3")).density == 1
+    offsets = f"{plain} --attr-offsets=wei:per_oc"
+    assert math.isclose(filling(case_of(f"{offsets} 2x65536:65536x3")).density, 2**24 / (64 * 40) / 65536 * 3)
+    scales = f"{offsets} --attr-scales=wei:per_oc"
+    assert math.isclose(filling(case_of(f"{scales} 2x65536:65536x3")).density, 2**24 / 64**2 / 65536 * 3)
+
+
+@pytest.mark.parametrize("line", ["", "--attr-reduced-range=src", "--attr-src-dyn-quant=500"])
+@pytest.mark.parametrize("dt", ["f32", "f16", "bf16"])
+def test_scales_of_a_quantised_src_are_exact(dt: str, line: str) -> None:
+    """The largest element of a group gives a power of two; the others lie between integers, too."""
+    case = case_of(f"--dt={dt}:u4:f32 --attr-src-dyn-quant=32 {line} 5x100:100x3")
+    src = args.matrices(case)[0]
+    values = data.values(case, src, filling(case))
+    top = 63 if case.attributes.reduced_range else 127
+    group = min(case.attributes.src_dyn_quant, 100)
+    for at in range(0, 100, group):
+        steps = values[:, at : at + group] / (np.abs(values[:, at : at + group]).max(1, keepdims=True) / top)
+        assert set(np.abs(steps).max(1)) == {top}
+        assert np.array_equal(steps * 4, np.rint(steps * 4))
+        assert len(np.unique(steps)) > 3
+        assert np.any(steps != np.rint(steps))
+    quantised = quantized_src.quantized(values, case.attributes)
+    assert not np.array_equal(quantised, values)
+    assert common_step(quantised) >= 2**-4
+
+
+def test_long_sums_of_a_quantised_src_have_groups_of_zeros() -> None:
+    case = case_of("--dt=f32:u8:f32 --attr-src-dyn-quant=4 2x65536:65536x3")
+    chosen = filling(case)
+    assert math.isclose(chosen.peaks, 2**24 / (127 * 4 * 8) / 16384)
+    values = data.values(case, args.matrices(case)[0], chosen).reshape(2, -1, 4)
+    assert np.count_nonzero(values.any(2)) / values[..., 0].size == pytest.approx(chosen.peaks, abs=0.02)
 
 
 def test_old_dst_takes_the_type_of_the_sum() -> None:

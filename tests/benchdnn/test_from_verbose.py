@@ -66,6 +66,11 @@ def test_a_log_of_the_library_runs_again(tmp_path: Path, capsys: Capture) -> Non
         "--attr-zero-points=",
         "--attr-offsets=wei:common:2:f32,wei:per_tensor:f16:32x1",
         "5x64:64x16",
+        "--dt=f32:u8:f32",
+        "--attr-scales=wei:per_oc",
+        "--attr-offsets=",
+        "--attr-src-dyn-quant=32",
+        "6x64:64x16",
     ]
     command = [sys.executable, "-m", "zemm.benchdnn", "--matmul", *arguments]
     environment = os.environ | {"ZEMM_VERBOSE": "profile"}
@@ -76,7 +81,8 @@ def test_a_log_of_the_library_runs_again(tmp_path: Path, capsys: Capture) -> Non
     (tmp_path / "cases").write_text("\n".join(case_lines(capsys, tmp_path / "log")))
     assert main(["--matmul", f"--batch={tmp_path}/cases"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-2].startswith("tests:3 passed:3 ")
+    assert lines[-2].startswith("tests:4 passed:4 ")
+    assert any("--attr-src-dyn-quant=32 6x64:64x16" in line for line in lines)
     assert lines[1].endswith("4x64:64x16") or lines[0].endswith("4x64:64x16")
 
 

@@ -290,6 +290,7 @@ def test_knobs() -> None:
      ("attr-dropout", "0.5:1:ab:-1"), ("attr-dropout", "0.5:1:ab:0:maybe"),
      ("attr-dropout", "0.5:1:ab:0:1:1"), ("ctx-init", "0"), ("ctx-exe", "2:-1"), ("ctx-init", "-1"),
      ("attr-scratchpad", "mine"), ("attr-reduced-range", "wei"),
+     ("attr-src-dyn-quant", "-1"), ("attr-src-dyn-quant", "32x1"),
      ("perf-template", "%tme%")],
 )  # fmt: skip
 def test_bad_knob_names_argument_and_value(name: str, text: str) -> None:

@@ -110,6 +110,13 @@ def test_onednn_names_what_it_refuses() -> None:
         peer.prepare(case_of("--dt=f32:f32:s4 --attr-fpmath=bf16"))
 
 
+def test_onednn_quantises_no_src() -> None:
+    with pytest.raises(
+        PeerError, match=r"--attr-src-dyn-quant wants \(--peer-attr-src-dyn-quant=none drops it\)"
+    ):
+        loaded("onednn").prepare(case_of(f"--dt=f32:u8:f32 {GROUPED} --attr-src-dyn-quant=32"))
+
+
 @pytest.mark.parametrize(
     ("option", "drop"),
     [
@@ -117,6 +124,7 @@ def test_onednn_names_what_it_refuses() -> None:
         ("--attr-post-ops=relu", "--peer-attr-post-ops=none drops it"),
         ("--attr-precomputed-reductions=src:per_tensor:s32:1x128", "--peer-attr-precomputed-reductions=none"),
         ("--attr-offsets=wei:common:1", "--peer-attr-offsets=none drops it"),
+        ("--attr-src-dyn-quant=32", "--peer-attr-src-dyn-quant=none drops it"),
         ("--attr-dropout=0.5", "which no option drops"),
         ("--attr-rounding-mode=dst:stochastic", "which no option drops"),
     ],

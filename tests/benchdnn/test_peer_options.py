@@ -79,9 +79,11 @@ def test_a_new_value_replaces_those_for_single_peers() -> None:
     assert peer_line(f"{ALL} --peer-dt=torch=f32 --peer-dt=f16", "torch") == peer_line(f"{ALL} --peer-dt=f16")
 
 
-@pytest.mark.parametrize("kind", ["scales", "zero-points", "precomputed-reductions", "post-ops", "fpmath"])
+@pytest.mark.parametrize(
+    "kind", ["scales", "zero-points", "precomputed-reductions", "post-ops", "fpmath", "src-dyn-quant"]
+)
 def test_an_empty_attribute_is_none(kind: str) -> None:
-    given = f"{ALL} --attr-post-ops=relu --attr-fpmath=bf16"
+    given = f"{ALL} --attr-post-ops=relu --attr-fpmath=bf16 --attr-src-dyn-quant=32"
     none = peer_line(f"{given} --peer-attr-{kind}=none", "torch")
     assert none != peer_line(given, "torch")
     assert none == peer_line(f"{given} --peer-attr-{kind}=", "torch")

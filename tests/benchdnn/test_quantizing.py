@@ -3,19 +3,21 @@
 run.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
 from zemm.benchdnn import arguments as args
-from zemm.benchdnn import build, data
+from zemm.benchdnn import build, data, execution
 from zemm.benchdnn.buffers import Buffer
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.expand import expand
 from zemm.benchdnn.quantizing import Quantized
 from zemm.benchdnn.ranges import filling
+from zemm.benchdnn.reference import expected
 
 PROBLEM = "5x256:256x32"
 OPTIONS = (
@@ -87,3 +89,20 @@ def test_timed_runs(capsys: pytest.CaptureFixture[str], more: str) -> None:
     if "src:" not in more:
         assert size == floats + groups
     assert 0 < best <= mean
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"src_dyn_quant": 256}, {"reduced_range": "src"}, {"src_dyn_quant": 0}]
+)
+def test_another_quantisation_by_the_matmul_is_noticed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    """The comparison fails if the reference has other groups or bits than the matmul, or does nothing."""
+
+    def changed(case: Case, *more: Any) -> Any:
+        return expected(replace(case, attributes=replace(case.attributes, **change)), *more)
+
+    monkeypatch.setattr(execution, "expected", changed)
+    code = main(["--engine=cpu", "--matmul", "--dt=f32:u4:f32", "--attr-src-dyn-quant=32", PROBLEM])
+    assert code == bool(change)
+    assert ("PASSED" in capsys.readouterr().out) != bool(change)

@@ -72,6 +72,21 @@ def test_offsets_are_added_after_the_scale() -> None:
     assert run(options, {SCALES_WEI: [[2]], OFFSETS_WEI: [[1, 0]]}) == [[13, -2], [29, -6]]
 
 
+def test_src_is_quantised_in_groups() -> None:
+    # A row of [254, 3] has the scale 2 and the integers [127, 2] (1.5 is between 1 and 2); [127, -0.4] the
+    # scale 1 and [127, 0]. Times B = [[1, -1], [2, 0]].
+    options = "--dt=f32:s8:f32 --attr-src-dyn-quant"
+    src: dict[int, object] = {args.SRC: [[254, 3], [127, -0.4]]}
+    assert run(f"{options}=2", src) == run(f"{options}=99", src) == [[262, -254], [127, -127]]
+    # Each element has a scale of its own, up to the rounding of this.
+    assert run(f"{options}=1", {args.SRC: [[254, 127], [0, -127]]}) == [[508, -254], [-254, 0]]
+    # 63 integers: [126, 3] has the scale 2.
+    assert run(f"{options}=2 --attr-reduced-range=src", {args.SRC: [[126, 3], [0, 0]]}) == [
+        [134, -126],
+        [0, 0],
+    ]
+
+
 def test_weight_zero_point_comes_off_before_the_scale() -> None:
     # (B - 1) * 2 = [[0, -4], [2, -2]]; A times that = [[4, -8], [8, -20]].
     options = (

@@ -96,6 +96,25 @@ static void reduced_range(void) {
     CHECK(value == 0);
 }
 
+static void src_dyn_quant(void) {
+    zemm_dim_t size = 1;
+    OK(zemm_primitive_attr_get_src_dyn_quant_params(attr, &size));
+    CHECK(size == 0);
+    OK(zemm_primitive_attr_set_src_dyn_quant_params(attr, 32));
+    OK(zemm_primitive_attr_get_src_dyn_quant_params(attr, &size));
+    CHECK(size == 32);
+    INVALID("group_size is -1", zemm_primitive_attr_set_src_dyn_quant_params(attr, -1));
+    INVALID("group_size is NULL", zemm_primitive_attr_get_src_dyn_quant_params(attr, NULL));
+    OK(zemm_primitive_attr_get_src_dyn_quant_params(attr, &size));
+    CHECK(size == 32); /* a refused value changes nothing */
+    OK(zemm_primitive_attr_set_src_dyn_quant_params(attr, INT64_MAX));
+    OK(zemm_primitive_attr_get_src_dyn_quant_params(attr, &size));
+    CHECK(size == INT64_MAX);
+    OK(zemm_primitive_attr_set_src_dyn_quant_params(attr, 0));
+    OK(zemm_primitive_attr_get_src_dyn_quant_params(attr, &size));
+    CHECK(size == 0);
+}
+
 static void dropout(void) {
     zemm_memory_desc_t u8, f32;
     const_zemm_memory_desc_t mask = NULL;
@@ -250,6 +269,7 @@ int main(void) {
     default_fpmath();
     rounding();
     reduced_range();
+    src_dyn_quant();
     dropout();
     scales();
     zero_points();

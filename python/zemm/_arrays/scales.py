@@ -73,6 +73,24 @@ def scales_of(span: NDArray[np.float64], steps: int, scale_type: ScaleType) -> N
     return scales
 
 
+def in_groups(values: NDArray[Any], size: int) -> NDArray[Any]:
+    """[.., K] as [.., K / size, size], with zeros after the elements of a shorter last group."""
+    *leading, k = values.shape
+    groups = groups_of(k, size)
+    missing = groups * size - k
+    padded = np.pad(values, [(0, 0)] * len(leading) + [(0, missing)]) if missing else values
+    return padded.reshape(*leading, groups, size)
+
+
+def symmetric(
+    grouped: NDArray[np.float64], top: int, scale_type: ScaleType
+) -> tuple[NDArray[np.int8], NDArray[Any]]:
+    """The codes [.., G, size] of values of the same shape, in -top..top, and the scales [.., G] of groups."""
+    scales = scales_of(np.abs(grouped).max(axis=-1, initial=0.0), top, scale_type)
+    codes = np.rint(grouped / scales.astype(np.float64)[..., None]).clip(-top, top)
+    return codes.astype(np.int8), scales
+
+
 def scale_type_of(scale_dtype: ScaleDType) -> ScaleType:
     """The type of scales that a quantiser makes."""
     return cast(ScaleType, type_among(scale_dtype, get_args(ScaleType), "scale_dtype"))

@@ -104,6 +104,7 @@ class Attributes:
     dropout: Dropout = Dropout()
     rounding: tuple[Rounding, ...] = ()
     reduced_range: str = ""
+    src_dyn_quant: int = 0  # elements of src along K that zemm quantises together; 0: it does not
     saturation: bool = False
 
     def find(self, kind: str, arg: int) -> Quantization | None:
@@ -126,6 +127,7 @@ class Attributes:
             ("--attr-deterministic", atoms.show_boolean(self.deterministic), "false"),
             ("--attr-dropout", str(self.dropout), str(Dropout())),
             ("--attr-reduced-range", self.reduced_range, ""),
+            ("--attr-src-dyn-quant", str(self.src_dyn_quant or ""), ""),
             ("--attr-saturation", atoms.show_boolean(self.saturation), "false"),
         ]
 

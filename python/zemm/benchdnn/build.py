@@ -85,6 +85,8 @@ def attributes(zemm: Any, case: Case) -> Any:
         attr.set_rounding(rounding.arg, rounding.mode)
     if wanted.reduced_range:
         attr.set_reduced_range(args.SRC)
+    if wanted.src_dyn_quant:
+        attr.set_src_dyn_quant_params(wanted.src_dyn_quant)
     if wanted.saturation:
         attr.set_saturation()
     if wanted.dropout.p > 0:

@@ -33,6 +33,7 @@ class PeerChanges:
     reductions: tuple[Quantization, ...] | None = None
     post_ops: tuple[PostOp, ...] | None = None
     fpmath: Fpmath | None = None
+    src_dyn_quant: int | None = None
     own: "tuple[tuple[str, PeerChanges], ...]" = ()
 
     def of(self, name: str) -> "PeerChanges":
@@ -79,6 +80,7 @@ _ATTRIBUTE_KNOBS = {
     "reductions": "attr-precomputed-reductions",
     "post_ops": "attr-post-ops",
     "fpmath": "attr-fpmath",
+    "src_dyn_quant": "attr-src-dyn-quant",
 }
 
 

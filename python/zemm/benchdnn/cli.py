@@ -39,7 +39,7 @@ options: --batch=FILE (zemm's own case files are found by name, such as test_mat
 --grouped=DIM:G:s0+s1+..[:MAX]|balanced|hot|decode --attr-scales= --attr-zero-points= --attr-offsets=
 --attr-precomputed-reductions= --attr-post-ops= --attr-scratchpad= --attr-fpmath= --attr-acc-mode=
 --attr-rounding-mode= --attr-deterministic= --attr-dropout= --attr-reduced-range= --attr-saturation=
---ctx-init= --ctx-exe= --impl= --skip-impl= --match= --perf-template= --reset
+--attr-src-dyn-quant= --ctx-init= --ctx-exe= --impl= --skip-impl= --match= --perf-template= --reset
 --ip has those of them that benchdnn's driver has, and --dir=FWD_B|FWD_D|FWD_I --mb=
 
 --jobs=N runs the cases in N processes and prints their results in order.
@@ -53,8 +53,9 @@ Timed runs (--mode=P): --peak measures the device's own limits and says percent 
 --peer=onednn runs each problem on zemm and on the peer in turns and prints both times and their ratio. The
 peer runs the case as it is, unless told otherwise: --peer-dt= --peer-stag= --peer-wtag= --peer-dtag=
 --peer-bia-dt= --peer-attr-scales= --peer-attr-zero-points= --peer-attr-offsets=
---peer-attr-precomputed-reductions= --peer-attr-post-ops= --peer-attr-fpmath= (an attribute `none` or empty:
-without it; more values after commas are for single peers, such as --peer-dt=u8:s8:f32,torch=s8:s8:s32).
+--peer-attr-precomputed-reductions= --peer-attr-post-ops= --peer-attr-fpmath= --peer-attr-src-dyn-quant= (an
+attribute `none` or empty: without it; more values after commas are for single peers, such as
+--peer-dt=u8:s8:f32,torch=s8:s8:s32).
 
 Exit code: 0 when no case failed, 1 when one did (unimplemented and invalid ones count) or the command line
 is wrong, 2 for an unknown option or tag."""

@@ -5,7 +5,7 @@ import numpy as np
 
 from zemm._library.lists import IN_PLACE
 from zemm.benchdnn import arguments as args
-from zemm.benchdnn import fill, sparse
+from zemm.benchdnn import fill, quantized_src, sparse
 from zemm.benchdnn.arguments import Argument
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import Floats, rounded
@@ -27,6 +27,8 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
     count, dt, role = argument.count, argument.data_type, argument.role
     if isinstance(argument.encoding, Sparsity):
         return _sparse(argument, filling)
+    if role == "src" and case.attributes.src_dyn_quant:
+        return quantized_src.drawn(argument.dims, dt, filling, case.attributes)
     if role == "src":
         drawn = fill.integers(
             count, "SRC", filling.src, filling.density, _common_zero_point(case, args.SRC), dt

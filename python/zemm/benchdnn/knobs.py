@@ -124,13 +124,14 @@ _KNOBS = {
     "attr-dropout": Knob("dropout", _plain(attributes.parse_dropout)),
     "attr-saturation": Knob("saturation", _plain(atoms.boolean)),
     "attr-reduced-range": Knob("reduced_range", _plain(partial(atoms.choice, choices=("src",)))),
+    "attr-src-dyn-quant": Knob("src_dyn_quant", _plain(partial(atoms.integer, low=0, high=2**63 - 1))),
     "ctx-init": Knob("ctx_init", _plain(_context)),
     "ctx-exe": Knob("ctx_exe", _plain(_context)),
 }
 # Options X with a form `--peer-X`, whose one value a peer gets in place of the case's X.
 _PEER_KNOBS = (
     "dt", "stag", "wtag", "dtag", "bia-dt", "attr-scales", "attr-zero-points", "attr-offsets",
-    "attr-precomputed-reductions", "attr-post-ops", "attr-fpmath",
+    "attr-precomputed-reductions", "attr-post-ops", "attr-fpmath", "attr-src-dyn-quant",
 )  # fmt: skip
 _SINGLE = ("impl", "skip-impl", "match", "perf-template", "quantize")
 _PEERS = tuple(f"peer-{name}" for name in _PEER_KNOBS)

@@ -77,8 +77,8 @@ class Peaks:
 
 def unit_of(case: Case, kernel: str) -> str:
     """The unit by which a kernel of zemm multiplies a case. For kernels that are no rows of
-    kernels.def, and peers: "int8" if src has at most 8 bits, else "f32"."""
-    src = BY_NAME.get(case.dt[0])
+    kernels.def, and peers: "int8" if src has at most 8 bits or zemm quantises it to so many, else "f32"."""
+    src = BY_NAME.get("s8" if case.attributes.src_dyn_quant else case.dt[0])
     return _UNIT_OF.get(kernel) or ("int8" if src and src.integral and src.bits <= 8 else "f32")
 
 

@@ -2,10 +2,14 @@
 """benchdnn's rules for the integers that fill tensors: their ranges and density keep sums over K
 exact."""
 
+import math
 from dataclasses import dataclass
 
+from zemm.benchdnn.arguments import WEI
+from zemm.benchdnn.attributes import Attributes, Quantization
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import BY_NAME
+from zemm.benchdnn.masks import has_one_value
 from zemm.benchdnn.post_ops import Sum
 
 Range = tuple[int, int]
@@ -25,13 +29,18 @@ _IP_TABLE: dict[str, dict[str, Range]] = {
     "SRC": {"f32": (-32, 32)}, "WEI": {"f32": (-32, 32), "bf16": (-8, 8)}, "DST": {"u8": (0, 160)},
 }  # fmt: skip
 _OTHER: Range = (-8, 8)
+# A src that zemm quantises has quarters of integers, times scales, beside the largest element of a group.
+STEPS_OF_QUANTISED = 4
+_LARGEST_SCALE, _STEPS_OF_SCALES = 1 / 4, 16  # several scales are 1/16, 1/8 and 1/4
+_LARGEST_POINT, _STEPS_OF_POINTS = 2, 4  # several zero points and offsets; those of floats are quarters
 _ACC_DIGITS = {"strict": 24, "f32": 24, "f16": 11, "relaxed": 11, "any": 11, "s32": 31}
 
 
 @dataclass(frozen=True)
 class Filling:
     """[min, max] of src, weights, bias and old dst, the data type of old dst, and the share of src
-    that is not zero (density)."""
+    that is not zero (density). src that zemm quantises is in quarters of its scales, and `peaks` is the share
+    of its groups that are not zero."""
 
     src: Range
     wei: Range
@@ -39,6 +48,7 @@ class Filling:
     dst: Range
     dst_dt: str
     density: float
+    peaks: float = 1.0
 
     def line(self, case: Case) -> str:
         """The line `[FILL_CFG]` that -v6 prints."""
@@ -50,9 +60,10 @@ class Filling:
 
 
 def filling(case: Case) -> Filling:
-    """The filling of a case. It depends on data types, K, fpmath mode, accumulation mode and sum
-    post-op."""
-    src_dt, wei_dt, dst_dt = case.dt
+    """The filling of a case. It depends on data types, K, fpmath mode, accumulation mode, sum
+    post-op and, unlike benchdnn's, on offsets of weights."""
+    group = case.attributes.src_dyn_quant
+    src_dt, wei_dt, dst_dt = "s8" if group else case.dt[0], *case.dt[1:]
     total = next((op for op in case.attributes.post_ops if isinstance(op, Sum)), None)
     old_dst_dt = total.data_type if total and total.data_type != "undef" else dst_dt
     src = _lookup("SRC", _under_fpmath(src_dt, case), case)
@@ -67,14 +78,27 @@ def filling(case: Case) -> Filling:
         src = (src[0], 1)
         if not dst_is_wide:
             wei = (wei[0], 8)
-    digits = min(BY_NAME[dst_dt].digits, _ACC_DIGITS[case.attributes.acc_mode])
+    digits = _ACC_DIGITS[case.attributes.acc_mode]
+    if not group:
+        digits = min(BY_NAME[dst_dt].digits, digits)
     halve_src = True
     while _safe_terms(digits, src, wei) < 1 and max(*_magnitudes(src, wei)) > 1:
         src, wei = (_halved(src), wei) if halve_src else (src, _halved(wei))
         halve_src = not halve_src
     boost = 3 if BY_NAME[wei_dt].bits <= 8 and dst_dt != "s32" else 1
-    density = min(1.0, _safe_terms(digits, src, wei) / max(case.problem.k, 1) * boost)
-    return Filling(src, wei, _lookup("BIA", case.bia_dt, case), dst, old_dst_dt, density)
+    k, peaks = max(case.problem.k, 1), 1.0
+    reach = _in_steps(case, wei) if group or case.attributes.find("offsets", WEI) else wei
+    if group:
+        src = (STEPS_OF_QUANTISED * src[0], STEPS_OF_QUANTISED * src[1])
+        scaled = int(largest_quantized(case.attributes) * _LARGEST_SCALE * _STEPS_OF_SCALES)
+        peaks = min(1.0, _safe_terms(digits, (-scaled, scaled), reach) / -(-k // min(group, k)))
+    density = min(1.0, _safe_terms(digits, src, reach) / k * boost)
+    return Filling(src, wei, _lookup("BIA", case.bia_dt, case), dst, old_dst_dt, density, peaks)
+
+
+def largest_quantized(attributes: Attributes) -> int:
+    """The largest integer that zemm quantises src to."""
+    return 63 if attributes.reduced_range else 127
 
 
 def _lookup(kind: str, dt: str, case: Case) -> Range:
@@ -98,6 +122,26 @@ def _safe_terms(digits: int, src: Range, wei: Range) -> float:
         return 1 if digits <= 2 else 2
     a, b = _magnitudes(src, wei)
     return 2.0**digits / (a * b)
+
+
+def _in_steps(case: Case, wei: Range) -> Range:
+    """The range of (w - zero point) * scale + offset for weights w of the range `wei`, as multiples of a
+    step that divides all of these. A single scale counts as 1."""
+    kinds = ("scales", "zero_points", "offsets")
+    scale, point, offset = (case.attributes.find(kind, WEI) for kind in kinds)
+    are_scaled = scale is not None and not has_one_value(scale.mask)
+    largest = (max(_magnitudes(wei)) + _largest(point)) * (_LARGEST_SCALE if are_scaled else 1)
+    points = [entry for entry in (point, offset) if entry and not BY_NAME[entry.data_type].integral]
+    steps = max(_STEPS_OF_SCALES if are_scaled else 1, _STEPS_OF_POINTS if points else 1)
+    reach = math.ceil((largest + _largest(offset)) * steps)
+    return -reach, reach
+
+
+def _largest(entry: Quantization | None) -> float:
+    """The largest zero point or offset."""
+    if entry is None:
+        return 0
+    return abs(entry.value) if has_one_value(entry.mask) else _LARGEST_POINT
 
 
 def _halved(values: Range) -> Range:

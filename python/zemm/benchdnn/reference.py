@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zemm.benchdnn import arguments as args
-from zemm.benchdnn import dynamic, random_bits
+from zemm.benchdnn import dynamic, quantized_src, random_bits
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.eltwise import binary, eltwise, prelu
@@ -93,8 +93,11 @@ def _operand(case: Case, operand: Floats) -> Floats:
 
 
 def dequantized(case: Case, values: Values, arg: int) -> Floats:
-    """The real values (x - zero point) * scale of src or weights, or x * scale + offset."""
+    """The real values (x - zero point) * scale of src or weights, or x * scale + offset. A src that zemm
+    quantises has lost its digits."""
     x = values[arg]
+    if arg == args.SRC and case.attributes.src_dyn_quant:
+        x = quantized_src.quantized(x, case.attributes)
     shape = x.shape
 
     def of_each(kind: str) -> Floats | None:

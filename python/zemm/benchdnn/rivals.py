@@ -154,7 +154,7 @@ def ways(peer: Peer, case: Case, wanted: Case) -> list[bool]:
     is_weight_only = wanted.dt[0] == "f32" and BY_NAME[wanted.dt[1]].bits <= 8
     if not (peer.quantises_src and is_weight_only):
         return [False]
-    if case.quantize:
+    if case.quantize or wanted.attributes.src_dyn_quant:
         return [True]
     return [False] if wanted.attributes.fpmath.mode == "strict" else [False, True]
 

@@ -45,6 +45,7 @@ class Settings:
     dropout: list[Dropout] = field(default_factory=lambda: [Dropout()])
     rounding: list[tuple[Rounding, ...]] = field(default_factory=lambda: [()])
     reduced_range: list[str] = field(default_factory=lambda: [""])
+    src_dyn_quant: list[int] = field(default_factory=lambda: [0])
     saturation: list[bool] = field(default_factory=lambda: [False])
     ctx_init: list[str] = field(default_factory=lambda: [ANY_THREADS])
     ctx_exe: list[str] = field(default_factory=lambda: [ANY_THREADS])

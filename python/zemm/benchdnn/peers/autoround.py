@@ -36,7 +36,8 @@ class AutoRound:
 
     def prepare(self, case: Case, quantise_src: bool = False) -> "Linear":
         """The product of a case."""
-        found = matrices(case, ("f32", "bf16"), ("s8", "u8", "s4", "u4"), (case.dt[0],))
+        types = ("s8", "u8", "s4", "u4")
+        found = matrices(case, ("f32", "bf16"), types, (case.dt[0],), quantises_src=quantise_src)
         if quantise_src and not self.has_int8(found, case.dt[1]):
             options = given(case, "dt", "attr-scales", "attr-zero-points")
             raise PeerError(

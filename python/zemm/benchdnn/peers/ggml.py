@@ -36,7 +36,9 @@ class Ggml:
 
     def prepare(self, case: Case, quantise_src: bool = False) -> "MulMat":
         """The graph of a case."""
-        found = matrices(case, ("f32",), WEIGHT_TYPES, ("f32",), takes_offsets=True)
+        found = matrices(
+            case, ("f32",), WEIGHT_TYPES, ("f32",), takes_offsets=True, quantises_src=quantise_src
+        )
         weights = encoded(case, found)
         if not quantise_src:
             fpmath = given(case, "attr-fpmath") or "--attr-fpmath=strict"

@@ -179,6 +179,11 @@ class Attr:
     def set_reduced_range(self, *_: Any) -> None:
         """oneDNN has no such attribute: it computes the same without."""
 
+    def set_src_dyn_quant_params(self, group_size: int) -> None:
+        raise PeerError(
+            "it does not quantise src as --attr-src-dyn-quant wants (--peer-attr-src-dyn-quant=none drops it)"
+        )
+
     def set_saturation(self) -> None:
         raise PeerError("its f8 dst has infinities and NaN in place of --attr-saturation")
 

@@ -29,7 +29,7 @@ class OnnxRuntime:
     def prepare(self, case: Case, quantise_src: bool = False) -> "Session":
         """The session of a case."""
         if case.dt[0] == "f32":
-            found = matrices(case, ("f32",), ("f32", "u8", "u4"), ("f32",))
+            found = matrices(case, ("f32",), ("f32", "u8", "u4"), ("f32",), quantises_src=quantise_src)
         else:
             found = matrices(case, ("u8", "s8"), ("u8", "s8"), ("s32",))
         return Session(self._onnx, self._onnxruntime, case, found, _AS_INT8 if quantise_src else _AS_F32)

@@ -30,8 +30,10 @@ class OpenVino:
 
     def prepare(self, case: Case, quantise_src: bool = False) -> "Model":
         """The compiled model of a case."""
-        found = matrices(case, ("f32",), ("f32", "u8", "s8", "u4", "s4"), ("f32",))
-        group = min(found.group, _QUANTISED_GROUP) if quantise_src else 0
+        types = ("f32", "u8", "s8", "u4", "s4")
+        found = matrices(case, ("f32",), types, ("f32",), quantises_src=quantise_src)
+        wanted = case.attributes.src_dyn_quant or _QUANTISED_GROUP
+        group = min(found.group, wanted) if quantise_src else 0
         return Model(self._openvino, self._core, case, found, group)
 
 

@@ -17,6 +17,7 @@ ATTRIBUTES = (
     "attr-precomputed-reductions",
     "attr-post-ops",
     "attr-fpmath",
+    "attr-src-dyn-quant",
 )
 _DROPS = {"dt": "--peer-dt changes it", "bia-dt": "--peer-bia-dt=undef drops it"} | {
     name: f"--peer-{name}=none drops it" for name in ATTRIBUTES

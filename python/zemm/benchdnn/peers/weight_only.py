@@ -44,10 +44,12 @@ def matrices(
     dst_types: tuple[str, ...],
     takes_src_parameters: bool = False,
     takes_offsets: bool = False,
+    quantises_src: bool = False,
 ) -> Matrices:
     """The tensors of a case. PeerError unless it is 2-D and dense, has the given data types, and
     has no bias, post-ops, reductions and parameters of src or dst. takes_src_parameters: src may have
-    a common scale and zero point; takes_offsets: weights may have offsets."""
+    a common scale and zero point; takes_offsets: weights may have offsets; quantises_src: as
+    --attr-src-dyn-quant wants."""
     problem, attributes = case.problem, case.attributes
     check_is_plain(case)
     if problem.ndims != 2:
@@ -59,7 +61,8 @@ def matrices(
             raise PeerError(
                 f"{name} is {dt}, which it takes as {' or '.join(known)} only: --peer-dt gives it other types"
             )
-    if refused := given(case, *_REFUSED, *(() if takes_offsets else ("attr-offsets",))):
+    taken = {"attr-offsets": takes_offsets, "attr-src-dyn-quant": quantises_src}
+    if refused := given(case, *_REFUSED, *(name for name, is_taken in taken.items() if not is_taken)):
         raise PeerError(f"it takes no {refused}")
     also = " and one for src" if takes_src_parameters else ""
     for name, entries in (("scales", attributes.scales), ("zero-points", attributes.zero_points)):
