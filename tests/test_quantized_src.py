@@ -367,3 +367,36 @@ def quantising(group: int = 32) -> zemm.Attr:
     attr = zemm.Attr()
     attr.set_src_dyn_quant_params(group)
     return attr
+
+
+def kernels_of(engine: zemm.Engine, m: int, k: int, n: int, group: int) -> list[str]:
+    attr = quantising(group)
+    attr.set_scales(WEIGHTS, 3, (32, 1))
+    attr.set_zero_points(WEIGHTS, 3, (32, 1), "u8")
+    tensors = (MemoryDesc((m, k), "f32"), MemoryDesc((k, n), "u4", tag="any"), MemoryDesc((m, n), "f32"))
+    return [module.name for module in zemm.MatmulPrimitiveDesc(engine, *tensors, None, attr).modules()]
+
+
+@pytest.mark.parametrize(
+    "m, k, n, group, launches",
+    [
+        (1, 576, 192, 32, 1),
+        (1, 576, 192, 256, 1),  # of no whole vectors, for the registers
+        (1, 576, 192, 576, 1),
+        (1, 560, 192, 7, 2),  # sums of more groups than there is room for
+        (1, 8192, 64, 32, 2),  # a longer row than there is room for
+        (2, 576, 192, 32, 2),
+    ],
+)
+def test_launches(engine: zemm.Engine, m: int, k: int, n: int, group: int, launches: int) -> None:
+    """The tiles of one row quantise it themselves, while that is less work than another launch."""
+    if "avx_vnni" not in engine.features:
+        pytest.skip("only kernels for VNNI do so")
+    names = kernels_of(engine, m, k, n, group)
+    assert ("quantize" not in names) == (launches == 1), names
+    assert "reduce_src" not in names, "the sums come with the values"
+
+
+def test_many_tiles_do_not_quantise(engine: zemm.Engine) -> None:
+    cores = zemm.get_num_threads()
+    assert "quantize" in kernels_of(engine, 1, 4096, 64 * 16 * cores, 32)
