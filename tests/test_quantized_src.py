@@ -378,7 +378,7 @@ def kernels_of(engine: zemm.Engine, m: int, k: int, n: int, group: int) -> list[
 
 
 @pytest.mark.parametrize(
-    "m, k, n, group, launches",
+    ("m", "k", "n", "group", "launches"),
     [
         (1, 576, 192, 32, 1),
         (1, 576, 192, 256, 1),  # of no whole vectors, for the registers
