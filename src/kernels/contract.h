@@ -112,7 +112,8 @@
 // src
 //   struct a_group, load_group(src, p, rows, i0, k0, a)   a block of the group of rows from row i0
 //                       of the tile on; policy/all_columns.h only notes where it is
-//   QUANTIZE_ROW(src, p, given), ARGUMENTS   optional: src becomes a row that the tile quantises. ARGUMENTS are
+//   QUANTIZE_ROW(src, p, given), ARGUMENTS   optional: src becomes a row that the tile quantises. ARGUMENTS
+//   are
 //                       those that go with it, of the kernel's args (policy/quantized_row.h)
 // Products
 //   BEFORE_PRODUCTS, AFTER_PRODUCTS   set up and give back what the thread needs for the products of

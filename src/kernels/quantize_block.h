@@ -54,8 +54,8 @@ static inline void quantize_block(bytes src, long from, global uchar *dst, long 
         uint16 most_of_lane = (uint16)0;
 #pragma unroll
         for (int v = 0; v < spec_vectors(); ++v)
-            most_of_lane = max(most_of_lane,
-                               as_uint16(load_quantized16(src, from + j * length + v * 16)) & (uint16)0x7fffffff);
+            most_of_lane = max(most_of_lane, as_uint16(load_quantized16(src, from + j * length + v * 16)) &
+                                                 (uint16)0x7fffffff);
         lanes[j] = most_of_lane;
     }
 #pragma unroll 1

@@ -206,8 +206,7 @@ static inline int quantize_part(bytes src, long from, global uchar *dst, long to
     uint16 farthest = (uint16)0;
     long i = 0;
     for (; i + 16 <= count; i += 16)
-        sums += quantize16(load_quantized16(src, from + i), inverse, r.zero_point, dst, to + i,
-                           &farthest);
+        sums += quantize16(load_quantized16(src, from + i), inverse, r.zero_point, dst, to + i, &farthest);
     if (is_near_tie(farthest))
         return quantize_exactly(src, from, dst, to, count, r);
     return total(sums) + quantize_exactly(src, from + i, dst, to + i, count - i, r);

@@ -129,7 +129,8 @@ void check_attributes(const problem &p) {
     if (p.attr.has_dropout)
         fail(zemm_unimplemented, "dropout is not for a reorder");
     if (p.attr.src_group != 0)
-        fail(zemm_unimplemented, "quantisation of src is for a matmul: a reorder quantises with dynamic scales of dst");
+        fail(zemm_unimplemented,
+             "quantisation of src is for a matmul: a reorder quantises with dynamic scales of dst");
     check_rounding(p);
     check_saturation(p.attr, p.dst.data_type);
     check_scales(p);

@@ -46,8 +46,8 @@ struct quantized_row {
     struct matmul_arguments arguments; // those of the launch, with the addresses of the above
 };
 
-// Fills the row with the groups of this work-item's range of K. The kernel's functions read global memory, and
-// a CPU has one address space.
+// Fills the row with the groups of this work-item's range of K. The kernel's functions read global memory,
+// and a CPU has one address space.
 static inline void quantize_row(bytes src, global const struct matmul_problem *p,
                                 __private const struct matmul_arguments *given,
                                 __private struct quantized_row *row) {

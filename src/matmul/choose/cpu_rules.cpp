@@ -231,9 +231,10 @@ int32_t tiles_abreast(const facts &f, zemm_dim_t tiles, zemm_dim_t enough) {
 
 } // namespace
 
-// A launch that quantises takes as long as some thousand elements of src.
+// A launch that quantises takes as long as some thousand elements of src, and longer the more cores it wakes.
 bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev) {
-    constexpr zemm_dim_t most_elements = 6144; // on a core
+    constexpr zemm_dim_t for_each_core = 4096, most_cores = 8;
+    const zemm_dim_t cores = dev.compute_units;
     const problem &p = f.run();
     if (p.quantized_from == zemm_data_type_undef || !f.family.quantizes_rows || f.empty || f.rows.all != 1 ||
         p.grouped != grouping::none || p.has_reduced_src() || f.reduction_group != f.segment)
@@ -241,9 +242,9 @@ bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev) {
     // The launch that adds up ranges has no scale of src.
     if (cut.ranges > 1 && !arithmetic_of(f).src_scales_segments)
         return false;
-    const zemm_dim_t on_core = checked_ceil_div(cut.along_n * cut.ranges, zemm_dim_t(dev.compute_units), "N");
+    const zemm_dim_t on_core = checked_ceil_div(cut.along_n * cut.ranges, cores, "N");
     return p.k() <= MOST_QUANTIZED && groups_along(p.k(), f.segment) <= MOST_QUANTIZED_GROUPS &&
-           on_core * cut.k_range <= most_elements;
+           on_core * cut.k_range <= for_each_core * std::min(cores, most_cores);
 }
 
 // Tiles of nearly equal height, and enough work-groups for every core. If there are too few tiles for that,

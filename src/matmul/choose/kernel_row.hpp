@@ -48,8 +48,8 @@ struct family_traits {
     // 7 bits.
     bool widens_bytes = false;
     bool quantizes_rows = false; // policy/quantized_row.h
-    bool half_is_f16 = false; // operands::half: f16, else bf16
-    bool looks_up = false;    // policy/small_words.h may use AVX512_VBMI, where the device has it
+    bool half_is_f16 = false;    // operands::half: f16, else bf16
+    bool looks_up = false;       // policy/small_words.h may use AVX512_VBMI, where the device has it
 
     // For Intel GPUs: a sub-group owns a tile.
     constexpr bool is_xe() const { return sub_group != 0; }

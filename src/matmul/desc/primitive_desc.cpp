@@ -38,8 +38,8 @@ std::shared_ptr<const decision> choose(std::shared_ptr<decision> made, size_t in
     if (made->steps) {
         if (!md_is_sparse(made->steps->asked.wei))
             made->steps->asked.wei = made->of_kernel().wei;
-        made->launches =
-            std::make_shared<const sequence>(made->steps->around(made->launches.get(), size, made->plan.quantizes_src, dev));
+        made->launches = std::make_shared<const sequence>(
+            made->steps->around(made->launches.get(), size, made->plan.quantizes_src, dev));
         size = made->steps->scratchpad_size(size);
     }
     log_plan("create", made->of_kernel(), made->plan);

@@ -10,8 +10,8 @@ namespace zemm::matmul {
 
 // What the problem has in place of its src: the values, their scales and the sums of the values.
 struct quantized_src {
-    memory_desc values;            // s8, row-major
-    quant_entry scales;            // f32, along K
+    memory_desc values;              // s8, row-major
+    quant_entry scales;              // f32, along K
     std::optional<quant_entry> sums; // none if an s32 may not hold them
 };
 quantized_src quantized_src_of(const problem &p);
