@@ -74,9 +74,10 @@ def scales_of(span: NDArray[np.float64], steps: int, scale_type: ScaleType) -> N
 
 
 def in_groups(values: NDArray[Any], size: int) -> NDArray[Any]:
-    """[.., K] as [.., K / size, size], with zeros after the elements of a shorter last group."""
+    """[.., K] as [.., K / size, size], with zeros after the elements of a shorter last group. No elements are
+    no groups, and may have the size 0."""
     *leading, k = values.shape
-    groups = groups_of(k, size)
+    groups = groups_of(k, size) if k else 0
     missing = groups * size - k
     padded = np.pad(values, [(0, 0)] * len(leading) + [(0, missing)]) if missing else values
     return padded.reshape(*leading, groups, size)
