@@ -413,7 +413,7 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_reduced_range(zemm_primitive_attr
  * before it multiplies. Each group of group_size elements along K gets a scale, amax / 127, in f32; the last
  * group of a row may be shorter, and a larger group_size means all of a row. The result is that of
  * zemm_dynamic_quantize_primitive_desc_create() and a matmul of its outputs, bit by bit, without their
- * memories; with few rows on a CPU the matmul's own launch quantises. Weights may have zero points or
+ * memories; with one row on a CPU the matmul's own launch quantises. Weights may have zero points or
  * offsets, whose sums of src are computed on the way; a reduced range of src quantises to 7 bits, with amax
  * / 63. 0, the default: src is not quantised. The name is that of OpenVINO's fork of oneDNN.
  * invalid_arguments: group_size is negative. When a matmul is created: invalid_arguments if src has scales,
