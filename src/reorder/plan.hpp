@@ -27,6 +27,9 @@ inline bool refused(std::string &why, std::string reason) {
     return false;
 }
 
+// Vectors of 16 in a group that quantize_group.h keeps in registers, where sums are of so many elements; 0:
+// it does not.
+uint32_t vectors_of_group(zemm_dim_t group, zemm_dim_t reduction);
 bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result, std::string &why);
 bool plan_quantize_floats(const problem &p, const ze::device &dev, launch_plan &result, std::string &why);
 bool plan_pack(const problem &p, const ze::device &dev, launch_plan &result, std::string &why);

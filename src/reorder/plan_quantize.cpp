@@ -9,6 +9,11 @@
 
 namespace zemm::reorder {
 
+uint32_t vectors_of_group(zemm_dim_t group, zemm_dim_t reduction) {
+    const bool in_vectors = group % 16 == 0 && group <= 16 * QUANTIZE_MAX_VECTORS && reduction % group == 0;
+    return in_vectors ? uint32_t(group / 16) : 0;
+}
+
 bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
     if (!p.is_dynamic() || !is_int8(p.dst.data_type))
         return refused(why, "it computes the scales of an s8 or u8 dst");
@@ -26,11 +31,10 @@ bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result,
         group = groups_along(k, reduction) * reduction;
     else if (reduction == k)
         reduction = groups_along(k, group) * group;
-    const bool in_vectors = group % 16 == 0 && group <= 16 * QUANTIZE_MAX_VECTORS && reduction % group == 0;
     result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
                         {REORDER_SPEC_FLAGS, flags},
                         {REORDER_SPEC_SCALE_DT, uint32_t(scale.data_type)},
-                        {REORDER_SPEC_VECTORS, in_vectors ? uint32_t(group / 16) : 0u}};
+                        {REORDER_SPEC_VECTORS, vectors_of_group(group, reduction)}};
     kernels::quantize_problem block = {};
     block.src_offset = p.src.offset0;
     block.dst_offset = p.dst.offset0;

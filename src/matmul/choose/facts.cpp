@@ -2,7 +2,6 @@
 #include "matmul/choose/facts.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "kernels/matmul_args.h"
 #include "matmul/choose/arithmetic.hpp"
@@ -260,10 +259,7 @@ k_groups k_groups_of(const problem &p) {
 }
 
 zemm_dim_t segment_of(const problem &p, const problem_facts &f, const k_groups &g) {
-    zemm_dim_t segment = 0;
-    for (zemm_dim_t group : {g.src_scale, g.wei_scale, g.src_zp, g.wei_zp, g.reduction})
-        segment = group == p.k() ? segment : std::gcd(segment, group);
-    segment = segment == 0 ? p.k() : segment;
+    const zemm_dim_t segment = shared_k_group(p, {g.src_scale, g.wei_scale, g.src_zp, g.wei_zp, g.reduction});
     if (f.subtracts_floats)
         return float_segment(p, segment);
     if (segment < p.k() && p.integer() && !f.is_bare_s32 && segment > longest_s32_sum(p))

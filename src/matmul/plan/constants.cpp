@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/plan/constants.hpp"
 
-#include "kernels/quantize_args.h"
 #include "matmul/plan/plan_xe.hpp"
+#include "reorder/plan.hpp"
 
 namespace zemm::matmul {
 
@@ -123,9 +123,8 @@ std::vector<ze::spec_constant> cpu_constants(const facts &f, const arithmetic &a
                                                                        : kernels::TILES_IN_SOFTWARE)});
     if (quantizes_src) {
         const zemm_dim_t group = k_group(p, *p.scale(ZEMM_ARG_SRC), false);
-        const bool in_vectors = group == f.segment && group % 16 == 0 && group <= 16 * QUANTIZE_MAX_VECTORS;
         result.push_back({SPEC_QUANTIZED_DT, uint32_t(p.quantized_from)});
-        result.push_back({SPEC_QUANTIZED_VECTORS, in_vectors ? uint32_t(group / 16) : 0});
+        result.push_back({SPEC_QUANTIZED_VECTORS, reorder::vectors_of_group(group, f.segment)});
     }
     return result;
 }

@@ -270,7 +270,7 @@ private:
         made_.before.push_back(reorder::reorder_launch(std::move(plan), from, to, move).within(results, 0));
         made_.converted[ZEMM_ARG_SRC] = to;
         inner = with_quantized_src(inner);
-        if (move.src.offset0 == 0) // kernels know but the values' offset
+        if (move.src.offset0 == 0) // kernels do not know the offset of this src
             inner.quantized_from = move.src.data_type;
     }
 

@@ -154,6 +154,13 @@ zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row) {
     return k_is_row ? group_along(p.wei, entry, p.ndims() - 2) : group_along(p.src, entry, p.ndims() - 1);
 }
 
+zemm_dim_t shared_k_group(const problem &p, std::initializer_list<zemm_dim_t> groups) {
+    zemm_dim_t shared = 0;
+    for (zemm_dim_t group : groups)
+        shared = group == p.k() ? shared : std::gcd(shared, group);
+    return shared == 0 ? p.k() : shared;
+}
+
 std::string dims_line(const problem &p) {
     // A grouped tensor is a batch to the kernels, but not to the caller.
     const auto line = [](const memory_desc &md, bool is_grouped) {

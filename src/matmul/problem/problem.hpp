@@ -3,6 +3,7 @@
 // no kernel.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include "common/attr.hpp"
@@ -96,6 +97,10 @@ memory_desc prelu_md(const memory_desc &dst, int mask);
 // Elements of K that share one value of the entry: its group if the mask has the K bit, else all of
 // K. k_is_row: K is the last dimension but one of the tensor (weights).
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row);
+
+// Elements of K within which no parameter changes whose groups along K these are: their greatest common
+// divisor. A group of 0 or of all of K counts for none.
+zemm_dim_t shared_k_group(const problem &p, std::initializer_list<zemm_dim_t> groups);
 
 // Rounds up to a multiple of the unit.
 constexpr zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {

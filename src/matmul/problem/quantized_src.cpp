@@ -2,7 +2,6 @@
 #include "matmul/problem/quantized_src.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "common/error.hpp"
 #include "common/names.hpp"
@@ -13,13 +12,9 @@ namespace {
 
 // The elements of K that share a sum: a sum serves each segment, in which no scale or zero point changes.
 zemm_dim_t sums_group(const problem &p, zemm_dim_t src_group) {
-    const zemm_dim_t k = p.k();
-    zemm_dim_t shared = src_group == k ? 0 : src_group;
-    for (const quant_entry *entry : {p.scale(ZEMM_ARG_WEIGHTS), p.zero_point(ZEMM_ARG_WEIGHTS)}) {
-        const zemm_dim_t group = entry ? k_group(p, *entry, true) : k;
-        shared = group == k ? shared : std::gcd(shared, group);
-    }
-    return shared == 0 ? k : shared;
+    const auto of_weights = [&](const quant_entry *entry) { return entry ? k_group(p, *entry, true) : 0; };
+    return shared_k_group(
+        p, {src_group, of_weights(p.scale(ZEMM_ARG_WEIGHTS)), of_weights(p.zero_point(ZEMM_ARG_WEIGHTS))});
 }
 
 } // namespace
