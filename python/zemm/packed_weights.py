@@ -312,15 +312,7 @@ def matmul_desc(
     quantizes: src is of floats, which the matmul makes such a src of. reduced_range: it has 7 bits."""
     *batch, k, n = packed.dims
     mask = 2 ** len(packed.dims) - 1
-    if quantizes:
-        assert src_group is not None
-        attr = Attr()
-        packed._declare(attr)
-        attr.set_src_dyn_quant_params(src_group)
-        if reduced_range:
-            attr.set_reduced_range(ARG["SRC"])
-    else:
-        attr = _matmul_attr(packed, src_dtype, mask, fpmath, src_group, reduced_range)
+    attr = _matmul_attr(packed, src_dtype, mask, fpmath, src_group, reduced_range, quantizes)
     src, dst = (rows_of(batch, rows, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
     return MatmulPrimitiveDesc(packed.engine, src, weights, dst, bias, attr)
 
@@ -353,18 +345,24 @@ def _matmul_attr(
     fpmath: FpmathMode | None,
     src_group: int | None,
     reduced_range: bool,
+    quantizes: bool = False,
 ) -> Attr:
     """src_mask: all dimensions of src."""
     attr = Attr()
     packed._declare(attr)
-    set_fpmath(attr, src_dtype, packed.data_type, fpmath)
-    if src_dtype in ("s8", "u8"):
-        group = src_group if src_group is not None else packed.k_group
-        attr.set_scales(ARG["SRC"], src_mask, (1, group))
-        if packed.zero_points is not None or packed.offsets is not None:
-            attr.set_precomputed_reductions(ARG["SRC"], src_mask, (1, packed._sums_group(group)))
-        if reduced_range:
-            attr.set_reduced_range(ARG["SRC"])
+    multiplied = "s8" if quantizes else src_dtype
+    set_fpmath(attr, multiplied, packed.data_type, fpmath)
+    if multiplied not in ("s8", "u8"):
+        return attr
+    group = src_group if src_group is not None else packed.k_group
+    if reduced_range:
+        attr.set_reduced_range(ARG["SRC"])
+    if quantizes:
+        attr.set_src_dyn_quant_params(group)
+        return attr
+    attr.set_scales(ARG["SRC"], src_mask, (1, group))
+    if packed.zero_points is not None or packed.offsets is not None:
+        attr.set_precomputed_reductions(ARG["SRC"], src_mask, (1, packed._sums_group(group)))
     return attr
 
 
