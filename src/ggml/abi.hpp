@@ -27,6 +27,8 @@ enum status : int { status_failed = -1, status_success = 0 };
 enum log_level : int { log_info = 2, log_warn = 3, log_error = 4 };
 enum device_type : int { device_cpu = 0, device_accel = 3 };
 enum usage : int { usage_any = 0, usage_weights = 1, usage_compute = 2 };
+enum op : int { op_none = 0 };
+enum flag : int { flag_input = 1, flag_param = 4, flag_compute = 16 };
 enum type : int { type_f32 = 0, type_i32 = 26 };
 
 // ne: elements of each dimension, the first one is contiguous. nb: strides in bytes.

@@ -55,13 +55,10 @@ void backend_free(ggml::backend *backend) {
 }
 
 void compute(calls &c, ggml::cgraph *graph) {
-    const ggml::tensor *previous = nullptr;
     for (int i = 0; i < api.graph_n_nodes(graph); ++i) {
         const ggml::tensor *const node = api.graph_node(graph, i);
-        if (is_view(node))
-            continue;
-        multiply(c, node, previous);
-        previous = node;
+        if (node->flags & ggml::flag_compute && !is_view(node))
+            multiply(c, node);
     }
     c.wait();
 }
@@ -72,7 +69,8 @@ int graph_compute(ggml::backend *backend, ggml::cgraph *graph) {
         run_alone(c.threads, [&] { compute(c.calls, graph); });
         return ggml::status_success;
     } catch (const std::exception &e) {
-        log(ggml::log_error, e.what());
+        c.calls.give_up();
+        log(ggml::log_error, "%s", e.what());
         return ggml::status_failed;
     }
 }
@@ -103,9 +101,12 @@ ggml::backend *init_backend(ggml::device *device, const char *) {
         functions.get_name = backend_name;
         functions.free = backend_free;
         functions.graph_compute = graph_compute;
-        return new ggml::backend{guid, functions, device, new context{calls(the_state->engine.get())}};
+        std::unique_ptr<context> made(new context{calls(the_state->engine.get())});
+        auto *const backend = new ggml::backend{guid, functions, device, made.get()};
+        made.release();
+        return backend;
     } catch (const std::exception &e) {
-        log(ggml::log_error, e.what());
+        log(ggml::log_error, "%s", e.what());
         return nullptr;
     }
 }
@@ -114,19 +115,32 @@ ggml::buffer_type *device_buffer_type(ggml::device *) {
     return &the_state->buffers;
 }
 
-// A program that asks before its tensors have memory, as ggml's tests do, gets an answer for all rows.
+// Weights that have no memory yet get an answer for all rows: ggml's tests ask then. Those that a graph makes
+// are ggml's, which has them in its own layout.
 bool supports_op(ggml::device *, const ggml::tensor *node) {
+    try {
+        unpack_what_others_use(node);
+    } catch (const std::exception &e) {
+        log(ggml::log_error, "%s", e.what());
+        return false;
+    }
     if (is_view(node))
         return true;
     if (!is_supported(node) || !(the_state->has_all_types || find_format(node->src[0]->type)->is_gain))
         return false;
     const ggml::tensor *const w = node->src[0];
-    return !buffer_of(w) ||
-           (is_in_buffer(w, node->src[2] != nullptr) && rows_of(node) >= the_state->least_rows);
+    if (buffer_of(w))
+        return is_kept(w) && rows_of(node) >= the_state->least_rows;
+    return whole_of(w)->op == ggml::op_none && !(whole_of(w)->flags & ggml::flag_input);
 }
 
 bool supports_buft(ggml::device *, ggml::buffer_type *type) {
-    return api.backend_buft_is_host(type) || is_repacker(type);
+    try {
+        return api.backend_buft_is_host(type) || is_repacker(type);
+    } catch (const std::exception &e) {
+        log(ggml::log_error, "%s", e.what());
+        return false;
+    }
 }
 
 const char *reg_name(ggml::reg *) {
@@ -147,7 +161,7 @@ void set_threads(ggml::backend *backend, int threads) {
     static std::atomic<int> set{0};
     const int most = std::min(threads, int(std::thread::hardware_concurrency()));
     if (set.exchange(most) != most && zemm_set_num_threads(most) != zemm_success)
-        log(ggml::log_warn, zemm_last_error());
+        log(ggml::log_warn, "%s", zemm_last_error());
 }
 
 void *get_proc_address(ggml::reg *, const char *name) {
@@ -197,18 +211,16 @@ state *make_state() {
 ggml::reg *init(void *caller) {
     if (the_state)
         return &the_state->reg;
-    const std::string why = find_functions(caller);
-    if (!why.empty()) {
-        log(ggml::log_warn, "the backend is not used: " + why);
-        return nullptr;
-    }
     try {
+        const std::string why = find_functions(caller);
+        if (!why.empty())
+            throw std::runtime_error(why);
         the_state = make_state();
-        log(ggml::log_info, the_state->description + " multiplies " + std::to_string(the_state->least_rows) +
-                                " rows and more by quantised weights, ggml's CPU device fewer");
+        log(ggml::log_info, "%s multiplies %lld rows and more by quantised weights, ggml's CPU device fewer",
+            the_state->description.c_str(), static_cast<long long>(the_state->least_rows));
         return &the_state->reg;
     } catch (const std::exception &e) {
-        log(ggml::log_warn, std::string("the backend is not used: ") + e.what());
+        log(ggml::log_warn, "the backend is not used: %s", e.what());
         return nullptr;
     }
 }

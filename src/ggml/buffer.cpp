@@ -2,10 +2,12 @@
 #include "ggml/buffer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -18,22 +20,37 @@ namespace {
 
 constexpr size_t alignment = 64;           // bytes: a line of the cache
 constexpr size_t most_scratch = 64u << 20; // bytes that are kept
+constexpr size_t small = 64u << 10;        // bytes of weights that are compared as a whole
 
 using bytes = const uint8_t *;
+
+struct buffer_freer {
+    void operator()(ggml::buffer *buffer) const { api.backend_buffer_free(buffer); }
+};
+using owned_buffer = std::unique_ptr<ggml::buffer, buffer_freer>;
+
+// A packed copy, and the digest of the bytes beside it.
+struct kept_weights {
+    std::shared_ptr<const weights> packed;
+    uint64_t digest;
+};
 
 // A tensor that ggml's CPU device has repacked.
 struct repacked_tensor {
     ggml::tensor tensor; // a copy
+    kept_weights kept;
     std::vector<uint8_t> rest;
 };
 
 // What a buffer owns.
 struct store {
-    ggml::buffer *memory;                                                     // of ggml's CPU device
-    std::mutex lock;                                                          // taken before the packer's
-    std::map<std::pair<bytes, shape>, std::shared_ptr<const weights>> packed; // by first byte
+    owned_buffer memory;  // of ggml's CPU device
+    ggml::buffer *buffer; // the buffer itself
+    std::mutex lock;      // taken before the packer's, by the functions that ggml calls and packed_weights()
+    std::map<std::pair<bytes, shape>, kept_weights> packed; // by first byte
     std::map<bytes, repacked_tensor> repacked;
-    std::map<ggml::buffer_type *, ggml::buffer *> of_repacked; // what such tensors have as their buffer
+    std::set<bytes> unpacked;                                // tensors that are not repacked again
+    std::map<ggml::buffer_type *, owned_buffer> of_repacked; // what repacked tensors have as their buffer
 };
 
 zemm_engine_t the_engine;
@@ -54,13 +71,29 @@ size_t all_bytes(const shape &s) {
     return row_bytes(s) * size_t(s.n * std::max<zemm_dim_t>(1, s.experts));
 }
 
-// Bytes change: their packed copies are of no use any more.
+// Of all bytes of small weights, of the first bytes of each row of others. Programs and ggml's CPU device may
+// write to host memory without the buffer's functions: this notices rows that they wrote.
+uint64_t digest_of(const shape &of, bytes data) {
+    const size_t all = all_bytes(of), step = all <= small ? all : row_bytes(of);
+    const size_t part = all <= small ? all : std::min(step, alignment);
+    uint64_t digest = 0;
+    for (size_t first = 0; first < all; first += step)
+        for (size_t at = 0; at < part; at += sizeof digest) {
+            uint64_t word = 0;
+            std::memcpy(&word, data + first + at, std::min(part - at, sizeof word));
+            digest = std::rotl((digest ^ word) * 0x9e3779b97f4a7c15, 29);
+        }
+    return digest;
+}
+
+// Bytes change: copies of them are of no use any more.
 void drop(store &s, bytes first, size_t size) {
-    const std::lock_guard hold(s.lock);
-    std::erase_if(s.packed, [&](const auto &entry) {
-        const auto &[begin, of] = entry.first;
+    const auto is_in = [&](bytes begin, const shape &of) {
         return begin < first + size && first < begin + all_bytes(of);
-    });
+    };
+    std::erase_if(s.packed, [&](const auto &entry) { return is_in(entry.first.first, entry.first.second); });
+    std::erase_if(s.repacked,
+                  [&](const auto &entry) { return is_in(entry.first, entry.second.kept.packed->dims()); });
 }
 
 // What packs and restores tensors, one at a time.
@@ -100,38 +133,87 @@ shape likely_shape(const ggml::tensor *tensor) {
     return {form, is_matrix ? 0 : tensor->ne[2], tensor->ne[0], tensor->ne[1]};
 }
 
-void set_repacked(store &, ggml::tensor *, ggml::buffer *repacker, const shape &, bytes data);
-
-// Sets a tensor of weights and packs it, so that its first product need not wait. A tensor that cannot be
-// packed is left to ggml.
-bool set_weights(ggml::buffer *buffer, ggml::tensor *tensor, bytes data) {
-    const shape of = likely_shape(tensor);
-    if (!of.form)
-        return false;
-    store &s = store_of(buffer);
-    try {
-        const auto packed = pack(of, data);
-        const std::lock_guard hold(s.lock);
-        s.packed[{data_of(tensor), of}] = packed;
-        ggml::buffer *const repacker = find_repacker(*tensor, *of.form, of.experts != 0);
-        if (repacker)
-            set_repacked(s, tensor, repacker, of, data);
-        else
-            std::memcpy(tensor->data, data, all_bytes(of));
-        return true;
-    } catch (const std::exception &e) {
-        log(ggml::log_warn, std::string(tensor->name) + " could not be packed: " + e.what());
-        return false;
-    }
+std::vector<uint8_t> bytes_of(const repacked_tensor &r) {
+    const std::lock_guard one(the_packer().lock);
+    return restore(*r.kept.packed, the_packer().stream.get(), r.rest, all_bytes(r.kept.packed->dims()));
 }
 
-// The bytes of a repacked tensor, as they were set.
-std::vector<uint8_t> bytes_of_repacked(store &s, const ggml::tensor *tensor) {
+void memset_repacked(ggml::buffer *, ggml::tensor *, uint8_t value, size_t offset, size_t size);
+void write_repacked(ggml::buffer *, ggml::tensor *, const void *data, size_t offset, size_t size);
+void read_repacked(ggml::buffer *, const ggml::tensor *, void *data, size_t offset, size_t size);
+void clear(ggml::buffer *, uint8_t value);
+
+void *get_base(ggml::buffer *buffer) {
+    ggml::buffer *const memory = store_of(buffer).memory.get();
+    return memory->iface.get_base(memory);
+}
+
+// The buffer that says to ggml's CPU device that its tensors are repacked.
+ggml::buffer *buffer_of_repacked(store &s, ggml::buffer_type *type) {
+    owned_buffer &found = s.of_repacked[type];
+    if (!found) {
+        ggml::buffer_i functions{};
+        functions.get_base = get_base;
+        functions.memset_tensor = memset_repacked;
+        functions.set_tensor = write_repacked;
+        functions.get_tensor = read_repacked;
+        functions.clear = clear;
+        found.reset(api.backend_buffer_init(type, functions, &s, s.memory->size));
+        found->usage = ggml::usage_weights;
+    }
+    return found.get();
+}
+
+// Sets a whole tensor of weights and packs it. It changes nothing if it throws.
+void set_and_pack(store &s, ggml::tensor *tensor, const shape &of, bytes data) {
+    const bytes at = data_of(tensor);
+    ggml::buffer *const repacker =
+        s.unpacked.contains(at) ? nullptr : find_repacker(*tensor, *of.form, of.experts != 0);
+    const kept_weights kept{pack(of, data), digest_of(of, data)};
+    if (!repacker) {
+        std::map<std::pair<bytes, shape>, kept_weights> packed{{{at, of}, kept}};
+        drop(s, at, all_bytes(of));
+        std::memcpy(tensor->data, data, all_bytes(of));
+        s.packed.merge(packed);
+        return;
+    }
+    std::map<bytes, repacked_tensor> repacked;
+    repacked_tensor &made = repacked[at] = {{}, kept, rest_of(*of.form, data, all_bytes(of))};
+    ggml::buffer *const buffer = buffer_of_repacked(s, repacker->buft);
+    drop(s, at, all_bytes(of));
+    tensor->buffer = buffer;
+    repacker->iface.init_tensor(repacker, tensor);
+    repacker->iface.set_tensor(repacker, tensor, data, 0, all_bytes(of));
+    made.tensor = *tensor;
+    made.kept.digest = digest_of(of, at);
+    s.repacked.merge(repacked);
+}
+
+bool is_whole(const ggml::tensor *tensor, size_t offset, size_t size) {
+    return !tensor->view_src && offset == 0 && size == api.nbytes(tensor);
+}
+
+void set_bytes(ggml::buffer *buffer, ggml::tensor *tensor, bytes data, size_t offset, size_t size) {
+    store &s = store_of(buffer);
     const shape of = likely_shape(tensor);
-    const std::lock_guard hold(s.lock);
-    const auto &packed = s.packed.at({data_of(tensor), of});
-    const std::lock_guard one(the_packer().lock);
-    return restore(*packed, the_packer().stream.get(), s.repacked.at(data_of(tensor)).rest, all_bytes(of));
+    if (of.form && buffer->usage == ggml::usage_weights && is_whole(tensor, offset, size)) {
+        try {
+            set_and_pack(s, tensor, of, data);
+            return;
+        } catch (const std::exception &e) {
+            log(ggml::log_warn, "%s could not be packed: %s", tensor->name, e.what());
+        }
+    }
+    uint8_t *const to = static_cast<uint8_t *>(tensor->data) + offset;
+    drop(s, to, size);
+    std::memcpy(to, data, size);
+}
+
+// The tensor's bytes are ggml's again, not repacked ones; the caller sets them.
+void leave_repacked(store &s, ggml::tensor *tensor) {
+    drop(s, data_of(tensor), api.nbytes(tensor));
+    tensor->buffer = s.buffer;
+    tensor->extra = nullptr;
 }
 
 // Changes bytes of a repacked tensor, or of a view of one. The functions of a buffer cannot fail: what cannot
@@ -139,16 +221,15 @@ std::vector<uint8_t> bytes_of_repacked(store &s, const ggml::tensor *tensor) {
 template <typename F> void change_repacked(ggml::buffer *buffer, ggml::tensor *changed, F &&change) {
     store &s = store_of(buffer);
     ggml::tensor *const tensor = changed->view_src ? changed->view_src : changed;
-    const shape of = likely_shape(tensor);
+    const std::lock_guard hold(s.lock);
     try {
-        std::vector<uint8_t> all = bytes_of_repacked(s, tensor);
+        const repacked_tensor &r = s.repacked.at(data_of(tensor));
+        const shape of = r.kept.packed->dims();
+        std::vector<uint8_t> all = bytes_of(r);
         change(all.data() + changed->view_offs);
-        const auto packed = pack(of, all.data());
-        const std::lock_guard hold(s.lock);
-        s.packed[{data_of(tensor), of}] = packed;
-        set_repacked(s, tensor, find_repacker(*tensor, *of.form, of.experts != 0), of, all.data());
+        set_and_pack(s, tensor, of, all.data());
     } catch (const std::exception &e) {
-        log(ggml::log_error, std::string(tensor->name) + " keeps its values: " + e.what());
+        log(ggml::log_error, "%s keeps its values: %s", tensor->name, e.what());
     }
 }
 
@@ -158,94 +239,76 @@ void memset_repacked(ggml::buffer *buffer, ggml::tensor *tensor, uint8_t value, 
 
 void write_repacked(ggml::buffer *buffer, ggml::tensor *tensor, const void *data, size_t offset,
                     size_t size) {
-    change_repacked(buffer, tensor, [&](uint8_t *all) { std::memcpy(all + offset, data, size); });
+    if (!is_whole(tensor, offset, size)) {
+        change_repacked(buffer, tensor, [&](uint8_t *all) { std::memcpy(all + offset, data, size); });
+        return;
+    }
+    store &s = store_of(buffer);
+    const std::lock_guard hold(s.lock);
+    leave_repacked(s, tensor);
+    set_bytes(s.buffer, tensor, static_cast<bytes>(data), 0, size);
 }
 
 void read_repacked(ggml::buffer *buffer, const ggml::tensor *tensor, void *data, size_t offset, size_t size) {
+    store &s = store_of(buffer);
+    const std::lock_guard hold(s.lock);
     try {
-        const ggml::tensor *const whole = tensor->view_src ? tensor->view_src : tensor;
-        std::memcpy(data, bytes_of_repacked(store_of(buffer), whole).data() + tensor->view_offs + offset,
-                    size);
+        const std::vector<uint8_t> all = bytes_of(s.repacked.at(data_of(whole_of(tensor))));
+        std::memcpy(data, all.data() + tensor->view_offs + offset, size);
     } catch (const std::exception &e) {
-        log(ggml::log_error, std::string(tensor->name) + " cannot be read: " + e.what());
+        log(ggml::log_error, "%s cannot be read: %s", tensor->name, e.what());
     }
-}
-
-void *get_base(ggml::buffer *buffer) {
-    ggml::buffer *const memory = store_of(buffer).memory;
-    return memory->iface.get_base(memory);
-}
-
-// The buffer that says to ggml's CPU device that its tensors are repacked.
-ggml::buffer *buffer_of_repacked(store &s, ggml::buffer_type *type) {
-    ggml::buffer *&found = s.of_repacked[type];
-    if (!found) {
-        ggml::buffer_i functions{};
-        functions.get_base = get_base;
-        functions.memset_tensor = memset_repacked;
-        functions.set_tensor = write_repacked;
-        functions.get_tensor = read_repacked;
-        found = api.backend_buffer_init(type, functions, &s, s.memory->size);
-        found->usage = ggml::usage_weights;
-    }
-    return found;
-}
-
-void set_repacked(store &s, ggml::tensor *tensor, ggml::buffer *repacker, const shape &of, bytes data) {
-    tensor->buffer = buffer_of_repacked(s, repacker->buft);
-    repacker->iface.init_tensor(repacker, tensor);
-    repacker->iface.set_tensor(repacker, tensor, data, 0, all_bytes(of));
-    s.repacked[data_of(tensor)] = {*tensor, rest_of(*of.form, data, all_bytes(of))};
 }
 
 void free_buffer(ggml::buffer *buffer) {
-    store &s = store_of(buffer);
-    for (const auto &[type, repacked] : s.of_repacked)
-        api.backend_buffer_free(repacked);
-    api.backend_buffer_free(s.memory);
-    delete &s;
-}
-
-uint8_t *bytes_at(ggml::tensor *tensor, size_t offset) {
-    return static_cast<uint8_t *>(tensor->data) + offset;
+    delete &store_of(buffer);
 }
 
 void memset_tensor(ggml::buffer *buffer, ggml::tensor *tensor, uint8_t value, size_t offset, size_t size) {
-    std::memset(bytes_at(tensor, offset), value, size);
-    drop(store_of(buffer), bytes_at(tensor, offset), size);
+    store &s = store_of(buffer);
+    const std::lock_guard hold(s.lock);
+    uint8_t *const to = static_cast<uint8_t *>(tensor->data) + offset;
+    drop(s, to, size);
+    std::memset(to, value, size);
 }
 
 void set_tensor(ggml::buffer *buffer, ggml::tensor *tensor, const void *data, size_t offset, size_t size) {
-    drop(store_of(buffer), bytes_at(tensor, offset), size);
-    if (buffer->usage == ggml::usage_weights && !tensor->view_src && offset == 0 &&
-        size == api.nbytes(tensor) && set_weights(buffer, tensor, static_cast<bytes>(data)))
-        return;
-    std::memcpy(bytes_at(tensor, offset), data, size);
+    const std::lock_guard hold(store_of(buffer).lock);
+    set_bytes(buffer, tensor, static_cast<bytes>(data), offset, size);
 }
 
 void get_tensor(ggml::buffer *, const ggml::tensor *tensor, void *data, size_t offset, size_t size) {
     std::memcpy(data, data_of(tensor) + offset, size);
 }
 
-bool cpy_tensor(ggml::buffer *buffer, const ggml::tensor *src, ggml::tensor *dst) {
-    if (!api.backend_buft_is_host(src->buffer->buft))
-        return false;
-    set_tensor(buffer, dst, src->data, 0, api.nbytes(src));
-    return true;
+// Repacked tensors stay so. One that cannot be cleared keeps its values, which is logged.
+void clear_repacked(store &s, uint8_t value) {
+    for (auto next = s.repacked.begin(); next != s.repacked.end();) {
+        const bytes first = next->first;
+        ggml::tensor tensor = next->second.tensor;
+        const shape of = next->second.kept.packed->dims();
+        try {
+            set_and_pack(s, &tensor, of, std::vector<uint8_t>(all_bytes(of), value).data());
+        } catch (const std::exception &e) {
+            log(ggml::log_error, "%s keeps its values: %s", tensor.name, e.what());
+        }
+        next = s.repacked.upper_bound(first);
+    }
 }
 
 void clear(ggml::buffer *buffer, uint8_t value) {
     store &s = store_of(buffer);
+    const std::lock_guard hold(s.lock);
+    clear_repacked(s, value);
     uint8_t *at = static_cast<uint8_t *>(get_base(buffer));
     const auto fill_until = [&](bytes end) {
         std::memset(at, value, size_t(end - at));
         drop(s, at, size_t(end - at));
     };
     const bytes end = at + buffer->size;
-    for (auto [first, kept] : std::map(s.repacked)) {
+    for (const auto &[first, kept] : s.repacked) {
         fill_until(first);
-        memset_repacked(kept.tensor.buffer, &kept.tensor, value, 0, api.nbytes(&kept.tensor));
-        at += first - at + ptrdiff_t(api.nbytes(&kept.tensor));
+        at += first - at + ptrdiff_t(all_bytes(kept.kept.packed->dims()));
     }
     fill_until(end);
 }
@@ -255,18 +318,35 @@ const char *get_name(ggml::buffer_type *) {
 }
 
 ggml::buffer *alloc_buffer(ggml::buffer_type *type, size_t size) {
-    ggml::buffer *const memory = api.backend_buft_alloc_buffer(api.backend_cpu_buffer_type(), size);
-    if (!memory)
+    try {
+        auto made = std::make_unique<store>();
+        made->memory.reset(api.backend_buft_alloc_buffer(api.backend_cpu_buffer_type(), size));
+        if (!made->memory)
+            return nullptr;
+        ggml::buffer_i functions{};
+        functions.free_buffer = free_buffer;
+        functions.get_base = get_base;
+        functions.memset_tensor = memset_tensor;
+        functions.set_tensor = set_tensor;
+        functions.get_tensor = get_tensor;
+        functions.clear = clear;
+        made->buffer = api.backend_buffer_init(type, functions, made.get(), size);
+        return made.release()->buffer;
+    } catch (const std::exception &e) {
+        log(ggml::log_error, "a buffer of %zu bytes cannot be made: %s", size, e.what());
         return nullptr;
-    ggml::buffer_i functions{};
-    functions.free_buffer = free_buffer;
-    functions.get_base = get_base;
-    functions.memset_tensor = memset_tensor;
-    functions.set_tensor = set_tensor;
-    functions.get_tensor = get_tensor;
-    functions.cpy_tensor = cpy_tensor;
-    functions.clear = clear;
-    return api.backend_buffer_init(type, functions, new store{memory, {}, {}, {}, {}}, size);
+    }
+}
+
+// Throws if the tensor is not as it was repacked.
+std::shared_ptr<const weights> packed_of_repacked(const ggml::tensor *tensor) {
+    store &s = store_of(tensor->buffer);
+    const std::lock_guard hold(s.lock);
+    const kept_weights &kept = s.repacked.at(data_of(tensor)).kept;
+    if (kept.digest != digest_of(kept.packed->dims(), data_of(tensor)))
+        throw std::runtime_error(std::string(tensor->name) +
+                                 " was written to while ggml's CPU device had it repacked");
+    return kept.packed;
 }
 
 size_t get_alignment(ggml::buffer_type *) {
@@ -277,10 +357,6 @@ bool is_host(ggml::buffer_type *) {
     return true;
 }
 
-bool is_repacked(const ggml::buffer *buffer) {
-    return buffer->iface.get_tensor == read_repacked;
-}
-
 } // namespace
 
 void init_buffer_type(ggml::buffer_type &type, ggml::device *device, zemm_engine_t engine) {
@@ -288,27 +364,67 @@ void init_buffer_type(ggml::buffer_type &type, ggml::device *device, zemm_engine
     type = {{get_name, alloc_buffer, get_alignment, nullptr, nullptr, is_host}, device, nullptr};
 }
 
+const ggml::tensor *whole_of(const ggml::tensor *tensor) {
+    return tensor->view_src ? tensor->view_src : tensor;
+}
+
 ggml::buffer *buffer_of(const ggml::tensor *tensor) {
-    return tensor->view_src ? tensor->view_src->buffer : tensor->buffer;
+    return whole_of(tensor)->buffer;
 }
 
-bool is_in_buffer(const ggml::tensor *tensor, bool is_experts) {
+bool is_repacked(const ggml::tensor *tensor) {
     const ggml::buffer *const buffer = buffer_of(tensor);
-    if (!buffer || !is_repacked(buffer))
-        return buffer && buffer->buft->iface.get_name == get_name;
-    return !tensor->view_src && is_experts == (likely_shape(tensor).experts != 0);
+    return buffer && buffer->iface.get_tensor == read_repacked;
 }
 
-std::shared_ptr<const weights> packed_weights(const ggml::tensor *tensor, const shape &of, bytes data) {
+void unpack(ggml::tensor *tensor) {
+    store &s = store_of(tensor->buffer);
+    const std::lock_guard hold(s.lock);
+    const std::vector<uint8_t> all = bytes_of(s.repacked.at(data_of(tensor)));
+    s.unpacked.insert(data_of(tensor));
+    leave_repacked(s, tensor);
+    std::memcpy(tensor->data, all.data(), all.size());
+}
+
+bool is_kept(const ggml::tensor *tensor) {
     const ggml::buffer *const buffer = buffer_of(tensor);
+    return is_repacked(tensor) ||
+           (buffer && buffer->buft->iface.get_name == get_name && buffer->usage == ggml::usage_weights &&
+            !(whole_of(tensor)->flags & ggml::flag_param));
+}
+
+void check_memory(const ggml::tensor *tensor) {
+    const ggml::buffer *const buffer = buffer_of(tensor);
+    if (!tensor->data)
+        throw std::runtime_error(std::string(tensor->name) + " has no memory");
+    if (buffer && !api.backend_buft_is_host(buffer->buft))
+        throw std::runtime_error(std::string(tensor->name) + " is in a buffer of " +
+                                 buffer->buft->iface.get_name(buffer->buft) + ", which zemm cannot read");
+}
+
+std::shared_ptr<const weights> packed_weights(calls &c, ggml::tensor *tensor, const shape &of, size_t at) {
+    if (is_repacked(tensor)) {
+        ggml::tensor *const whole = tensor->view_src ? tensor->view_src : tensor;
+        if (auto packed = packed_of_repacked(whole); tensor == whole && packed->dims() == of)
+            return packed;
+        unpack(whole);
+    }
+    check_memory(tensor);
+    const bytes data = data_of(tensor) + at;
+    const ggml::buffer *const buffer = buffer_of(tensor);
+    if (!is_kept(tensor) || buffer->iface.free_buffer != free_buffer) {
+        c.wait();
+        return pack(of, data);
+    }
     store &s = store_of(buffer);
     const std::lock_guard hold(s.lock);
-    std::shared_ptr<const weights> &found = s.packed[{data, of}];
-    if (!found && is_repacked(buffer))
-        throw std::runtime_error(std::string(tensor->name) + " is repacked for another operation");
-    if (!found)
-        found = pack(of, data);
-    return found;
+    const uint64_t digest = digest_of(of, data);
+    const auto found = s.packed.find({data, of});
+    if (found != s.packed.end() && found->second.digest == digest)
+        return found->second.packed;
+    const auto packed = pack(of, data);
+    s.packed.insert_or_assign({data, of}, kept_weights{packed, digest});
+    return packed;
 }
 
 } // namespace zemm_ggml

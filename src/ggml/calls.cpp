@@ -19,6 +19,14 @@ size_t rounded(size_t bytes) {
     return (bytes + line - 1) / line * line;
 }
 
+const float *end_of(const rows &r, zemm_dim_t width) {
+    return r.data + (r.count - 1) * r.stride + width;
+}
+
+bool overlap(const rows &a, zemm_dim_t a_width, const rows &b, zemm_dim_t b_width) {
+    return a.data < end_of(b, b_width) && b.data < end_of(a, a_width);
+}
+
 } // namespace
 
 struct calls::quantized {
@@ -45,10 +53,13 @@ calls::quantized calls::parts(const weights &w, zemm_dim_t rows) {
     return {first, first + values_bytes, first + values_bytes + scales_bytes};
 }
 
-void calls::quantize(const weights &w, const rows &src, bool same_src) {
+void calls::quantize(const weights &w, const rows &src) {
     const primitives &p = w.of();
-    if (same_src && group_ == p.src_group() && (sums_group_ == p.sums_group() || !p.sums_group()))
+    const auto &[from_, k_, group, sums_group] = quantized_;
+    if (from_.data == src.data && from_.count == src.count && from_.stride == src.stride &&
+        k_ == w.dims().k && group == p.src_group() && (sums_group == p.sums_group() || !p.sums_group()))
         return;
+    quantized_ = {};
     const quantized to = parts(w, src.count);
     const zemm_dim_t k = w.dims().k, rows = src.count;
     const owned_memory from =
@@ -64,20 +75,21 @@ void calls::quantize(const weights &w, const rows &src, bool same_src) {
                                     {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST, scales.get()},
                                     {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST, sums.get()}};
     check(zemm_primitive_execute(p.quantize(), stream_.get(), sums ? 4 : 3, args));
-    group_ = p.src_group();
-    sums_group_ = p.sums_group();
+    quantized_ = {src, k, p.src_group(), p.sums_group()};
 }
 
-void calls::multiply(const weights &w, const rows &src, const rows &dst, bool same_src) {
-    quantize(w, src, same_src);
+void calls::multiply(const weights &w, const rows &src, const rows &dst) {
+    quantize(w, src);
     const auto &[form, experts, k, n] = w.dims();
     std::byte *const values = parts(w, src.count).values;
     execute(w, w.of().matmul(), src.count, memory_of(dense({src.count, k}, zemm_s8).get(), engine_, values),
             memory_of(strided({src.count, n}, zemm_f32, {dst.stride, 1}).get(), engine_, dst.data));
+    if (overlap(src, k, dst, n))
+        quantized_ = {};
 }
 
 void calls::multiply_groups(const weights &w, const rows &src, const rows &dst, const int32_t *ends) {
-    quantize(w, src, false);
+    quantize(w, src);
     const auto &[form, experts, k, n] = w.dims();
     std::byte *const values = parts(w, src.count).values;
     execute(w, w.of().grouped(src.count).get(), src.count,
@@ -105,7 +117,7 @@ void calls::execute(const weights &w, zemm_primitive_t matmul, zemm_dim_t count,
     check(zemm_primitive_execute(matmul, stream_.get(), sums ? 7 : 5, args));
 }
 
-float *calls::rows_of_experts(zemm_dim_t elements) {
+float *calls::rows_of_experts(quiet, zemm_dim_t elements) {
     if (rows_.size() < size_t(elements)) {
         rows_ = {};
         rows_.resize(size_t(elements));
@@ -113,8 +125,15 @@ float *calls::rows_of_experts(zemm_dim_t elements) {
     return rows_.data();
 }
 
-void calls::wait() {
+quiet calls::wait() {
+    quantized_ = {}; // the host may write to src now
     check(zemm_stream_wait(stream_.get()));
+    return {};
+}
+
+void calls::give_up() noexcept {
+    quantized_ = {};
+    zemm_stream_wait(stream_.get());
 }
 
 } // namespace zemm_ggml

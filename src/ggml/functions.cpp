@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggml/functions.hpp"
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -71,11 +72,16 @@ bool is_set(const char *variable) {
     return text && std::string_view(text) == "1";
 }
 
-void log(ggml::log_level level, const std::string &line) {
+void log(ggml::log_level level, const char *format, ...) noexcept {
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
     if (api.log_internal)
-        api.log_internal(level, "zemm: %s\n", line.c_str());
+        api.log_internal(level, "zemm: %s\n", line);
     else
-        std::fprintf(stderr, "zemm: %s\n", line.c_str());
+        std::fprintf(stderr, "zemm: %s\n", line);
 }
 
 } // namespace zemm_ggml

@@ -31,7 +31,8 @@ int operation(const char *name);
 // Whether the variable of the environment is 1.
 bool is_set(const char *variable);
 
-// Writes a line into ggml's log, or to stderr before ggml is known.
-void log(ggml::log_level level, const std::string &line);
+// Writes a line into ggml's log, or to stderr before ggml is known. It allocates nothing: it also reports
+// that memory is short.
+[[gnu::format(printf, 2, 3)]] void log(ggml::log_level, const char *format, ...) noexcept;
 
 } // namespace zemm_ggml

@@ -16,8 +16,11 @@ int64_t rows_of(const ggml::tensor *node);
 // Whether the node only names a part of another tensor.
 bool is_view(const ggml::tensor *node);
 
-// Submits the node's work. previous: the node that was submitted before it in this graph, or null. Throws
-// std::runtime_error.
-void multiply(calls &, const ggml::tensor *node, const ggml::tensor *previous);
+// Repacked weights serve products of ggml's CPU device only. Gives those that the node uses otherwise ggml's
+// bytes back. Throws std::exception.
+void unpack_what_others_use(const ggml::tensor *node);
+
+// Submits the node's work. Throws std::exception.
+void multiply(calls &, const ggml::tensor *node);
 
 } // namespace zemm_ggml

@@ -16,14 +16,21 @@ std::vector<ggml::buffer *> find_buffers(ggml::device *cpu) {
     std::vector<ggml::buffer *> found;
     const auto list = reinterpret_cast<list_function>(api.backend_reg_get_proc_address(
         api.backend_dev_backend_reg(cpu), "ggml_backend_dev_get_extra_bufts"));
-    for (ggml::buffer_type **type = list ? list(cpu) : nullptr; type && *type; ++type)
-        if (ggml::buffer *const buffer = api.backend_buft_alloc_buffer(*type, 64))
-            found.push_back(buffer);
+    for (ggml::buffer_type **type = list ? list(cpu) : nullptr; type && *type; ++type) {
+        found.push_back(nullptr); // before there is something to own
+        found.back() = api.backend_buft_alloc_buffer(*type, 64);
+    }
+    std::erase(found, nullptr);
     return found;
 }
 
+// Never freed. None before the program has loaded ggml's CPU device.
 const std::vector<ggml::buffer *> &buffers() {
-    static const auto &found = *new std::vector(find_buffers(api.backend_dev_by_type(ggml::device_cpu)));
+    static const std::vector<ggml::buffer *> &none = *new std::vector<ggml::buffer *>;
+    ggml::device *const cpu = api.backend_dev_by_type(ggml::device_cpu);
+    if (!cpu)
+        return none;
+    static const auto &found = *new std::vector(find_buffers(cpu));
     return found;
 }
 

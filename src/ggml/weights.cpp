@@ -2,7 +2,7 @@
 #include "ggml/weights.hpp"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -76,7 +76,7 @@ template <typename F> void in_parallel(zemm_dim_t count, const F &work) {
             others.emplace_back([&work, first, end] { work(first, end); });
             first = end;
         }
-    } catch (const std::system_error &) {
+    } catch (const std::exception &) {
     }
     work(first, count);
 }
