@@ -276,3 +276,7 @@ TARGETS: dict[str, type[Target]] = {
     "calls": Calls,
     "layers": Layers,
 }
+if "ZEMM_LLAMA_CPP" in os.environ:
+    from fuzz_graphs import Graphs
+
+    TARGETS["graphs"] = Graphs

@@ -14,7 +14,7 @@ from support_llama_cpp import BACKEND, BIN
 Handle = int | None  # a pointer to an object of ggml
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
-F32, I32 = 0, 26  # ggml's numbers of types
+F32, I32, I64 = 0, 26, 27  # ggml's numbers of types
 USAGE_ANY, USAGE_WEIGHTS = 0, 1
 SUCCESS, FAILED = 0, -1
 TOLERANCE = 5e-4  # NMSE of a product, by which test-backend-ops judges backends: int8 activations round
@@ -45,6 +45,11 @@ _FUNCTIONS = {
     "build_forward_expand": "-pp",
     "mul_mat": "pppp",
     "mul_mat_id": "ppppp",
+    "add": "pppp",
+    "cpy": "pppp",
+    "get_rows": "pppp",
+    "set_rows": "ppppp",
+    "reshape_3d": "pppqqq",
     "permute": "pppiiii",
     "cont": "ppp",
     "view_4d": "pppqqqqzzzz",
@@ -52,7 +57,9 @@ _FUNCTIONS = {
     "nbytes": "zp",
     "row_size": "ziq",
     "set_name": "pps",
+    "get_data": "pp",
     "set_input": "-p",
+    "set_output": "-p",
     "version": "s",
     "backend_load": "ps",
     "backend_unload": "-p",
@@ -79,6 +86,7 @@ _FUNCTIONS = {
     "backend_tensor_copy": "-pp",
     "backend_sched_new": "pppizbb",
     "backend_sched_free": "-p",
+    "backend_sched_reset": "-p",
     "backend_sched_alloc_graph": "bpp",
     "backend_sched_graph_compute": "ipp",
     "backend_sched_get_tensor_backend": "ppp",
