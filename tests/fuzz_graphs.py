@@ -158,7 +158,7 @@ class Program:
         """Often at the same address, of another type."""
         assert w.tensors
         w.tensors.free()
-        again = Weights(self.tape, w.shape[-1], len(w.shape) == 3 and EXPERTS or 0)
+        again = Weights(self.tape, w.shape[-1], (len(w.shape) == 3 and EXPERTS) or 0)
         w.name, w.kind, w.shape = again.name, again.kind, again.shape
         w.tensors = ggml.Tensors()
         w.handle = w.make(w.tensors)

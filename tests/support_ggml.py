@@ -80,6 +80,7 @@ _FUNCTIONS = {
     "backend_buffer_clear": "-pB",
     "backend_buffer_free": "-p",
     "backend_buffer_name": "sp",
+    "backend_tensor_alloc": "ippp",
     "backend_tensor_set": "-ppzz",
     "backend_tensor_get": "-ppzz",
     "backend_tensor_memset": "-pBzz",

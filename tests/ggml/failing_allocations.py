@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each allocation of libggml-zemm.so fails, one by one, or all from one on: python failing_allocations.py TYPE
+"""Allocations of libggml-zemm.so fail, one by one, or all from one on: python failing_allocations.py TYPE
 
 The library of failing_new.cpp is preloaded. Afterwards a tensor has its old bytes or the new ones, and both
 devices multiply by these; a product has failed or is right. It prints how many allocations failed in each
