@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array, check_out, host_of, overlap
 from zemm._arrays.operands import INTEGER_WEIGHTS, owned
-from zemm._arrays.scales import floating
+from zemm._arrays.scales import ScaleRangeError, floating
 from zemm._arrays.weight_codes import rule_of
 from zemm._layers.array_files import about_file, read_arrays, write_arrays
 from zemm._layers.call import check_sizes
@@ -78,7 +78,8 @@ class Linear:
         [.., N, K], as in torch.nn.Linear.
 
         group: elements of K that share a scale; None: all of K. symmetric: signed values without
-        zero points, else unsigned ones with zero points. scale_dtype: "f32", "f16" or "bf16".
+        zero points, else unsigned ones with zero points. scale_dtype: "f32", "f16" or "bf16"; if f16
+        holds a scale with too few digits, or not at all, the layer has f32 scales.
 
         The other arguments are those of from_quantized(). ValueError: shapes or types do not fit, or
         a weight is not finite.
@@ -89,14 +90,16 @@ class Linear:
         array = floating(array, "w")
         rule = rule_of(array, bits, group, scale_dtype, symmetric)
         dst_dtype = _check_call(activation, activation_group, dst_dtype)
-        weights = pack_floats(
-            array,
-            rule,
-            default_engine() if engine is None else check.instance(engine, Engine, "engine"),
-            src_dtype=multiplied_type(activation),
-            src_group=activation_group,
-            fpmath=fpmath,
-        )
+        used = default_engine() if engine is None else check.instance(engine, Engine, "engine")
+        options: Any = {
+            "src_dtype": multiplied_type(activation),
+            "src_group": activation_group,
+            "fpmath": fpmath,
+        }
+        try:
+            weights = pack_floats(array, rule, used, **options)
+        except ScaleRangeError:
+            weights = pack_floats(array, rule._replace(scale_type="f32"), used, **options)
         return cls._with_bias(weights, bias, activation, activation_group, dst_dtype, fpmath)
 
     @classmethod
@@ -425,10 +428,12 @@ class Linear:
         k, n = self.weights.dims[-2:]
         experts = f"{self.experts} experts, " if self.experts is not None else ""
         group = f" in groups of {self.weights.k_group}" if self.weights.k_group != k else ""
+        scales = self.weights.scales
+        scaled = f" with {scales.parameter.data_type} scales" if scales is not None else ""
         bias = f" + {type_of(self.bias, 'bias')} bias" if self.bias is not None else ""
         return (
             f"<Linear {experts}[.., {k}] -> [.., {n}]:"
-            f" {self.activation} x {self.weights.data_type}{group}{bias}"
+            f" {self.activation} x {self.weights.data_type}{group}{scaled}{bias}"
             f" -> {self.dst_dtype or 'type of x'}, {self.weights.md._layout()},"
             f" {self.weights.nbytes} bytes on {self.engine!r}>"
         )
