@@ -319,9 +319,10 @@ class Linear:
         out: the tensor to write to, of y's shape and type, with any strides; it may overlap x.
 
         stream: submit the work there and do not wait. Until stream.wait() has returned, y is not
-        complete, and x and out must not change; both are kept alive. A call waits all the same if
-        the engine is a GPU, or if out is not dense or overlaps x, as the host copies the result
-        then.
+        complete, and x and out must not change; both are kept alive. x may be the y of an earlier call with
+        this stream. A call waits all the same if the engine is a GPU, or if the host copies: x, which is
+        not dense or has another type than the layer multiplies, or the result, as out is not dense or
+        overlaps x.
 
         ValueError: shapes or types do not fit, or a tensor of torch needs a gradient. IndexError:
         there is no such expert.
@@ -341,6 +342,8 @@ class Linear:
         if plan.is_empty:
             return out if out is not None else host.empty(plan.form, tensor)
         if plan.converts or not host.is_plain(tensor):
+            if stream is not None:
+                stream._settle()
             tensor = host.plain(tensor, plan.call_key[1])
         call = plan.call or self._calls.bind(plan)
         if out is None:
