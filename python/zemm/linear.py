@@ -21,7 +21,7 @@ from zemm._library import check
 from zemm.dtypes import as_float32, dtype_name, own_dtype, type_of
 from zemm.engine import Engine, Stream, check_stream, default_engine
 from zemm.errors import InvalidArgumentsError, NoDeviceError
-from zemm.packed_weights import PARAMETERS, PackedWeights, pack
+from zemm.packed_weights import PARAMETERS, PackedWeights, are_along_k, pack
 from zemm.words import Activation, DataType, DType, FpmathMode, PackedFor, ScaleDType
 
 Shape = tuple[int, ...]
@@ -245,8 +245,7 @@ class Linear:
         arrays, settings = unpack_state(state, check.instance(prefix, str, "prefix"))
         values = arrays.pop("values")
         dims = tuple(settings.pop("dims"))
-        # Bytes with two values along K, see PackedWeights.unpack()
-        transposed = values.ndim == len(dims) > 1 and 2 * values.shape[-2] == dims[-2]
+        transposed = values.ndim == len(dims) > 1 and are_along_k(values, settings["weights_dtype"], dims)
         if transposed:
             values = values.swapaxes(-1, -2)
             for name in PARAMETERS:
@@ -437,7 +436,7 @@ class Linear:
         return (
             f"<Linear {experts}[.., {k}] -> [.., {n}]:"
             f" {self.activation} x {self.weights.data_type}{group}{scaled}{bias}"
-            f" -> {self.dst_dtype or 'type of x'}, {self.weights.md._layout()},"
+            f" -> {self.dst_dtype or 'type of x (f32 for f64)'}, {self.weights.md._layout()},"
             f" {self.weights.nbytes} bytes on {self.engine!r}>"
         )
 
