@@ -264,7 +264,10 @@ DAMAGES: list[tuple[dict[str, Any], str]] = [
     ({"lanes": 65535}, "65535 lanes"),
     ({"bits": 0}, "0 bits"),
     ({"code": 255}, "type code 255"),
-    ({"code": 17, "bits": 4, "lanes": 2, "shape": (2**62, 2**62)}, "more elements than 64 bits count"),
+    (
+        {"code": 17, "bits": 4, "lanes": 2, "strides": None, "shape": (1, 2**62)},
+        "outside 64 bits",
+    ),
 ]
 
 

@@ -84,13 +84,12 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
         dims, strides = halves(dims, _row_major(dims) if strides is None else strides)
         strides = None if 0 in dims else strides
     address = (tensor.data or 0) + tensor.byte_offset
-    if address >= 2**63:
-        raise InvalidArgumentsError(
-            f"x begins {tensor.byte_offset} bytes after its address, beyond all memory"
-        )
     if address % numpy_dtype(name).itemsize:
         raise InvalidArgumentsError(f"x of type {name} begins at the unaligned address {address:#x}")
-    memory = Memory.from_handle(MemoryDesc(dims, name, strides=strides), engine, address, keep=capsule)
+    md = MemoryDesc(dims, name, strides=strides)
+    if address + md.size >= (2**57 if device == CPU else 2**64):
+        raise InvalidArgumentsError(f"x has {md.size} bytes from {address:#x} on, beyond all memory")
+    memory = Memory.from_handle(md, engine, address, keep=capsule)
     memory.readonly = bool(flags & READ_ONLY)
     return memory
 
