@@ -79,7 +79,8 @@ class Linear:
 
         group: elements of K that share a scale; None: all of K. symmetric: signed values without
         zero points, else unsigned ones with zero points. scale_dtype: "f32", "f16" or "bf16"; if f16
-        holds a scale with too few digits, or not at all, the layer has f32 scales.
+        holds a scale with too few digits, or not at all, the layer has f32 scales. Scales of f32 and bf16 are
+        at least 1.2e-38: weights below 1e-36 may become 0.
 
         The other arguments are those of from_quantized(). ValueError: shapes or types do not fit, or
         a weight is not finite.
