@@ -209,6 +209,81 @@ class Backwards(Elsewhere):
         return A[::-1].__dlpack__(**options)
 
 
+class Damaged(Elsewhere):
+    """A capsule of a 3x4 f32 with strides, of which some fields are written over. old: one of DLPack before
+    1.0."""
+
+    def __init__(self, old: bool = False, version: int = 1, device: Any = (1, 0), **fields: Any) -> None:
+        self.old, self.version, self.device, self.fields = old, version, device, fields
+
+    def __dlpack_device__(self) -> Any:
+        return self.device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self.old and options:
+            raise TypeError
+        self.array = np.ones((4, 4), np.float32)[:3]
+        capsule = self.array[:, ::2].__dlpack__(**options)
+        tensor, _ = dlpack.contents(capsule)
+        for name, value in self.fields.items():
+            for d, part in enumerate(value if isinstance(value, tuple) else ()):
+                getattr(tensor, name)[d] = part
+            if not isinstance(value, tuple):
+                setattr(tensor, name, value)
+        if not self.old:
+            versioned = dlpack._Versioned.from_address(dlpack._pointer(capsule, b"dltensor_versioned"))
+            versioned.major = self.version
+        return capsule
+
+
+DAMAGES: list[tuple[dict[str, Any], str]] = [
+    ({"device_type": 2}, r"on the device \(1, 0\), its capsule that it is on \(2, 0\)"),
+    ({"device_type": 14}, "its capsule that it is on"),
+    ({"device_type": -1}, "its capsule that it is on"),
+    ({"device": (1,)}, "not two integers"),
+    ({"device": None}, "not two integers"),
+    ({"device": ("cpu", 0)}, "'cpu', not an integer"),
+    ({"ndim": -1}, "-1 dimensions in its capsule, not 0 to 12"),
+    ({"ndim": 13}, "13 dimensions in its capsule"),
+    ({"ndim": 2**31 - 1}, "dimensions in its capsule"),
+    ({"shape": None}, "2 dimensions in its capsule, but no shape"),
+    ({"shape": (-1, 4)}, "negative sizes"),
+    ({"shape": (3, -(2**63))}, "negative sizes"),
+    ({"shape": (2**62, 2**62)}, "more elements than 64 bits count"),
+    ({"shape": (2**62, 2**62), "strides": None}, "more elements than 64 bits count"),
+    ({"strides": (-4, 1)}, "negative strides"),
+    ({"strides": (-(2**63), 1)}, "negative strides"),
+    ({"strides": (2**62, 1)}, "more elements than 64 bits count"),
+    ({"strides": (2**63 - 1, 2**63 - 1)}, "more elements than 64 bits count"),
+    ({"strides": (1, 1)}, "strides"),
+    ({"data": None}, "but no address"),
+    ({"byte_offset": 2**64 - 4}, "beyond all memory"),
+    ({"byte_offset": 2}, "unaligned"),
+    ({"shape": (1, 2**60), "strides": None}, "beyond all memory"),
+    ({"lanes": 0}, "0 lanes"),
+    ({"lanes": 65535}, "65535 lanes"),
+    ({"bits": 0}, "0 bits"),
+    ({"code": 255}, "type code 255"),
+    (
+        {"code": 17, "bits": 4, "lanes": 2, "strides": None, "shape": (1, 2**62)},
+        "outside 64 bits",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "sentence"), DAMAGES)
+@pytest.mark.parametrize("old", [False, True])
+def test_damaged_capsules(engine: zemm.Engine, old: bool, fields: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        zemm.from_dlpack(Damaged(old, **fields), engine=engine)
+
+
+@pytest.mark.parametrize("version", [0, 2, 2**32 - 1])
+def test_other_versions(engine: zemm.Engine, version: int) -> None:
+    with pytest.raises(ValueError, match=f"x speaks DLPack {version}"):
+        zemm.from_dlpack(Damaged(version=version), engine=engine)
+
+
 @pytest.mark.parametrize(
     ("x", "sentence"),
     [

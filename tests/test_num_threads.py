@@ -68,3 +68,25 @@ def test_refusals(engine: zemm.Engine) -> None:
         zemm.set_num_threads(-1)
     with pytest.raises(ValueError, match="num_threads is '2', not an integer"):
         zemm.set_num_threads("2")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("abc", True),
+        ("0", True),
+        ("-1", True),
+        ("1.5", True),
+        (" 2", True),
+        ("9" * 30, True),
+        ("2", False),
+        ("", False),
+    ],
+)
+def test_a_variable_that_limits_nothing_is_a_warning(text: str, says: bool) -> None:
+    program = "import zemm; zemm.Engine('cpu'); zemm.Engine('cpu')"
+    environment = {**os.environ, "ZEMM_NUM_THREADS": text, "ZEMM_VERBOSE": "warn"}
+    done = captured([sys.executable, "-c", program], env=environment, timeout=200)
+    said = [line for line in done.stdout.splitlines() if "ZEMM_NUM_THREADS" in line]
+    assert len(said) == says
+    assert not says or f'"{text}" is not a number from 1 on' in said[0]

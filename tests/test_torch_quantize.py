@@ -234,3 +234,15 @@ def test_errors_change_nothing() -> None:
         zemm.torch.quantize_(torch.nn.Linear(8, 8))
     with pytest.raises(ValueError, match="model is a list"):
         zemm.torch.quantize_([])
+
+
+def test_note_of_f32_scales() -> None:
+    """A layer whose scales f16 cannot hold has a note; others, and empty ones, have none."""
+    model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.Linear(32, 16), torch.nn.Embedding(8, 64))
+    with torch.no_grad():
+        model[0].weight *= 1e-6
+        model[2].weight *= 1e-7
+    report = zemm.torch.quantize_(model, bits=4, group=32, scale_dtype="f16", embeddings=True)
+    assert [bool(re.match("f32 scales: f16 has too few", row.note)) for row in report] == [True, False, True]
+    model = torch.nn.Sequential(torch.nn.Linear(64, 32, device="meta"))
+    assert "empty" in zemm.torch.quantize_(model, scale_dtype="f16")["0"].note

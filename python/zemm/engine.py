@@ -112,6 +112,11 @@ class Stream(ProcessBound):
         library.call("stream_wait", self._handle)
         self._in_flight.clear()
 
+    def _settle(self) -> None:
+        """Wait if there is submitted work: the host is about to read what that may still write."""
+        if self._in_flight:
+            self.wait()
+
     def __enter__(self) -> "Stream":
         return self
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array, check_out, host_of, overlap
 from zemm._arrays.operands import INTEGER_WEIGHTS, owned
-from zemm._arrays.scales import floating
+from zemm._arrays.scales import ScaleRangeError, floating
 from zemm._arrays.weight_codes import rule_of
 from zemm._layers.array_files import about_file, read_arrays, write_arrays
 from zemm._layers.call import check_sizes
@@ -21,7 +21,7 @@ from zemm._library import check
 from zemm.dtypes import as_float32, dtype_name, own_dtype, type_of
 from zemm.engine import Engine, Stream, check_stream, default_engine
 from zemm.errors import InvalidArgumentsError, NoDeviceError
-from zemm.packed_weights import PARAMETERS, PackedWeights, pack
+from zemm.packed_weights import PARAMETERS, PackedWeights, are_along_k, pack
 from zemm.words import Activation, DataType, DType, FpmathMode, PackedFor, ScaleDType
 
 Shape = tuple[int, ...]
@@ -78,7 +78,9 @@ class Linear:
         [.., N, K], as in torch.nn.Linear.
 
         group: elements of K that share a scale; None: all of K. symmetric: signed values without
-        zero points, else unsigned ones with zero points. scale_dtype: "f32", "f16" or "bf16".
+        zero points, else unsigned ones with zero points. scale_dtype: "f32", "f16" or "bf16"; if f16
+        holds a scale with too few digits, or not at all, the layer has f32 scales. Scales of f32 and bf16 are
+        at least 1.2e-38: weights below 1e-36 may become 0.
 
         The other arguments are those of from_quantized(). ValueError: shapes or types do not fit, or
         a weight is not finite.
@@ -89,14 +91,16 @@ class Linear:
         array = floating(array, "w")
         rule = rule_of(array, bits, group, scale_dtype, symmetric)
         dst_dtype = _check_call(activation, activation_group, dst_dtype)
-        weights = pack_floats(
-            array,
-            rule,
-            default_engine() if engine is None else check.instance(engine, Engine, "engine"),
-            src_dtype=multiplied_type(activation),
-            src_group=activation_group,
-            fpmath=fpmath,
-        )
+        used = default_engine() if engine is None else check.instance(engine, Engine, "engine")
+        options: Any = {
+            "src_dtype": multiplied_type(activation),
+            "src_group": activation_group,
+            "fpmath": fpmath,
+        }
+        try:
+            weights = pack_floats(array, rule, used, **options)
+        except ScaleRangeError:
+            weights = pack_floats(array, rule._replace(scale_type="f32"), used, **options)
         return cls._with_bias(weights, bias, activation, activation_group, dst_dtype, fpmath)
 
     @classmethod
@@ -242,8 +246,7 @@ class Linear:
         arrays, settings = unpack_state(state, check.instance(prefix, str, "prefix"))
         values = arrays.pop("values")
         dims = tuple(settings.pop("dims"))
-        # Bytes with two values along K, see PackedWeights.unpack()
-        transposed = values.ndim == len(dims) > 1 and 2 * values.shape[-2] == dims[-2]
+        transposed = values.ndim == len(dims) > 1 and are_along_k(values, settings["weights_dtype"], dims)
         if transposed:
             values = values.swapaxes(-1, -2)
             for name in PARAMETERS:
@@ -316,9 +319,10 @@ class Linear:
         out: the tensor to write to, of y's shape and type, with any strides; it may overlap x.
 
         stream: submit the work there and do not wait. Until stream.wait() has returned, y is not
-        complete, and x and out must not change; both are kept alive. A call waits all the same if
-        the engine is a GPU, or if out is not dense or overlaps x, as the host copies the result
-        then.
+        complete, and x and out must not change; both are kept alive. x may be the y of an earlier call with
+        this stream. A call waits all the same if the engine is a GPU, or if the host copies: x, which is
+        not dense or has another type than the layer multiplies, or the result, as out is not dense or
+        overlaps x.
 
         ValueError: shapes or types do not fit, or a tensor of torch needs a gradient. IndexError:
         there is no such expert.
@@ -338,6 +342,8 @@ class Linear:
         if plan.is_empty:
             return out if out is not None else host.empty(plan.form, tensor)
         if plan.converts or not host.is_plain(tensor):
+            if stream is not None:
+                stream._settle()
             tensor = host.plain(tensor, plan.call_key[1])
         call = plan.call or self._calls.bind(plan)
         if out is None:
@@ -425,11 +431,13 @@ class Linear:
         k, n = self.weights.dims[-2:]
         experts = f"{self.experts} experts, " if self.experts is not None else ""
         group = f" in groups of {self.weights.k_group}" if self.weights.k_group != k else ""
+        scales = self.weights.scales
+        scaled = f" with {scales.parameter.data_type} scales" if scales is not None else ""
         bias = f" + {type_of(self.bias, 'bias')} bias" if self.bias is not None else ""
         return (
             f"<Linear {experts}[.., {k}] -> [.., {n}]:"
-            f" {self.activation} x {self.weights.data_type}{group}{bias}"
-            f" -> {self.dst_dtype or 'type of x'}, {self.weights.md._layout()},"
+            f" {self.activation} x {self.weights.data_type}{group}{scaled}{bias}"
+            f" -> {self.dst_dtype or 'type of x (f32 for f64)'}, {self.weights.md._layout()},"
             f" {self.weights.nbytes} bytes on {self.engine!r}>"
         )
 

@@ -205,6 +205,16 @@ class PackedWeights:
         )
 
 
+def are_along_k(values: NDArray[Any], data_type: Any, dims: Shape) -> bool:
+    """Whether PackedWeights.unpack() has given values of these dims [.., K, N] as bytes with several of them
+    along K."""
+    return (
+        isinstance(data_type, str)
+        and data_type in SUB_BYTE
+        and values.shape[-2] * per_byte(data_type) == dims[-2]
+    )
+
+
 def pack(
     weights: ArrayLike,
     scales: ArrayLike | None = None,

@@ -15,6 +15,7 @@ from zemm._arrays.operands import groups_of, tensor
 from zemm._arrays.reorder import quantize_memory
 from zemm._arrays.scales import (
     check_inferred,
+    check_scales,
     finite,
     floating,
     group_count,
@@ -117,11 +118,11 @@ def quantize_activations(
 
     If x is an array, arrays are returned. They are computed by numpy or, if an engine is given, on
     that, with the same bits. ValueError: K has as many groups as of another size that divides it, an element
-    is not finite, or scale_dtype cannot hold a scale.
+    is not finite, or scale_dtype cannot hold a scale (f16: from 9.5e-7 to 65504).
 
     If x is a Memory, memories on its engine are returned, and the host reads nothing. A group with
     an element that is not finite therefore raises no error: its scale is not finite, and its values
-    are 0. stream: submit the work there and do not wait.
+    are 0. Nor does one whose scale is too small for f16. stream: submit the work there and do not wait.
     """
     kind, scale_type = quantized_type_of(dtype), scale_type_of(scale_dtype)
     top = (127 if check.flag(reduced_range, "reduced_range") else 255) // (1 if kind == "u8" else 2)
@@ -158,6 +159,7 @@ def quantize_activations(
         # A device computes ranges in f32. Do the same, for equal bits, unless x is f64.
         span = span if np.asarray(x).dtype == np.float64 else _in_digits_of_f32(span)
         scales = scales_of(span, top, scale_type)
+        check_scales(scales, scale_type)
         steps = scales.astype(np.float64)
         zero_points = np.rint(-low / steps).clip(0, top)
         values = (np.rint(grouped / steps[..., None]) + zero_points[..., None]).clip(0, top).astype(np.uint8)
@@ -218,7 +220,7 @@ def _quantize_on(
     assert scales is not None
     if not np.isfinite(scales.astype(np.float32)).all():
         finite(array, "x")
-        raise InvalidArgumentsError(f"a scale does not fit scale_dtype {scale_type}")
+    check_scales(scales, scale_type)
     shape = (*array.shape[:-1], groups)
     return _named(
         values.reshape(array.shape), *(None if part is None else part.reshape(shape) for part in parameters)
@@ -262,7 +264,8 @@ def quantize_weights(
     - zero points, uint8 of the same shape (0..15 for bits 4, 0..3 for bits 2); None if symmetric
 
     ValueError: bits is none of 8, 4 and 2, K has as many groups as of another size that divides it, a row
-    along N ends inside a byte, an element is not finite, or scale_dtype cannot hold a scale.
+    along N ends inside a byte, an element is not finite, or scale_dtype cannot hold a scale (f16: from 9.5e-7
+    to 65504).
     """
     array = floating(w, "w")
     rule = rule_of(array, bits, group, scale_dtype, symmetric)

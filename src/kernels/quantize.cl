@@ -20,8 +20,8 @@ static inline int most() {
 #define SMALLEST_F32 0x1p-126f
 #define SMALLEST_F16 0x1p-14f
 
-// A scale rounded to each type that scales may have; never 0 nor denormal. rest has the sign of the
-// exact quotient minus scale.
+// A scale rounded to each type that scales may have; never 0. rest has the sign of the exact quotient minus
+// scale. f32 and bf16 are never denormal. A denormal f16 is rounded up, so that no value leaves its range.
 static inline float scale_as_f32(float scale, float rest) {
     return fmax(scale, SMALLEST_F32);
 }
@@ -30,8 +30,10 @@ static inline float scale_as_bf16(float scale, float rest) {
     return as_float((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000);
 }
 static inline float scale_as_f16(float scale, float rest) {
-    if (scale < SMALLEST_F16)
-        return SMALLEST_F16;
+    if (scale < SMALLEST_F16) {
+        const float units = scale * 0x1p24f, whole = ceil(units); // multiples of the smallest f16
+        return fmax(whole == units && rest > 0.f ? whole + 1.f : whole, 1.f) * 0x1p-24f;
+    }
     // The exact quotient is rounded, not the nearest f32. It is rounded to odd first (the last bit
     // stands for all lost ones), so that it does not look like a tie.
     uint bits = as_uint(scale);

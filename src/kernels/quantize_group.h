@@ -14,8 +14,8 @@
 // Before this header:
 //   is_u8()             dst is u8 with zero points, else s8
 //   most()              the largest value of dst
-//   scale_in_its_type(scale, rest)   the scale, at least 0, rounded to the type of scales; never 0 nor
-//                       denormal. rest has the sign of the exact quotient minus scale
+//   scale_in_its_type(scale, rest)   the scale, at least 0, rounded to the type of scales; never 0, nor
+//                       a denormal f32. rest has the sign of the exact quotient minus scale
 //   spec_vectors()      vectors of 16 in a group, at most QUANTIZE_MAX_VECTORS; 0: other groups
 //   load_quantized16(src, i), load_quantized(src, i)   16 elements of src, or one, as f32
 #pragma once
@@ -87,7 +87,7 @@ static inline float quotient(float span, __private float *rest) {
     return result;
 }
 
-// The scale of a group in its type; never 0 nor denormal. below, above: the largest distances of
+// The scale of a group in its type; never 0, nor a denormal f32. below, above: the largest distances of
 // values from 0 to either side.
 static inline float scale_of(float below, float above) {
     const float span = above + below;

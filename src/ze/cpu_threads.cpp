@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ze/cpu_threads.hpp"
 
+#include <charconv>
+#include <string>
+
+#include "common/env.hpp"
 #include "common/error.hpp"
+#include "common/verbose.hpp"
 #include "ze/inventory.hpp"
 
 namespace zemm::ze {
@@ -30,6 +35,18 @@ void set_cpu_threads(int most) {
     const ze_result_t result = own_function<ze_result_t(uint32_t)>("zeCpuSetThreadLimit")(uint32_t(most));
     if (result != ZE_RESULT_SUCCESS)
         fail(zemm_unimplemented, "the OpenCL CPU runtime takes no limit of %d threads", most);
+}
+
+void warn_of_thread_variable() {
+    const std::string value = env("ZEMM_NUM_THREADS");
+    uint32_t most = 0;
+    const char *const end = value.data() + value.size();
+    const auto [rest, failure] = std::from_chars(value.data(), end, most);
+    if (!value.empty() && (failure != std::errc() || rest != end || !most))
+        verbose::print_once(
+            verbose::warn,
+            text("common,warn,ZEMM_NUM_THREADS: \"%.100s\" is not a number from 1 on: it limits nothing",
+                 value.c_str()));
 }
 
 int cpu_threads() {

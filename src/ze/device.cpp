@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "ze/cpu_threads.hpp"
 #include "ze/inventory.hpp"
 #include "ze/module_cache.hpp"
 #include "ze/query.hpp"
@@ -84,6 +85,8 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
       all_features(kind == zemm_gpu ? gpu_features(model) : cpu_features(fn, driver)),
       features(masked(all_features)), feature_names(features.names()),
       modules(std::make_unique<module_cache>()) {
+    if (kind == zemm_cpu)
+        warn_of_thread_variable();
     const auto properties = properties_of(fn.zeDeviceGetProperties, handle,
                                           ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, "zeDeviceGetProperties");
     name = properties.name;

@@ -193,7 +193,9 @@ def test_correctness_needs_values() -> None:
     ("arguments", "exit_code", "words"),
     [
         ([], 1, "no arguments"),
-        (["--conv", "1x1:1x1"], 1, "--conv"),
+        (["--conv", "1x1:1x1"], 2, "benchdnn's driver --conv is none of zemm's: give --matmul or --ip"),
+        (["--reorder"], 2, "driver --reorder is none of zemm's"),
+        (["--matmul", "1x1:1x1", "--conv"], 2, "--conv is none of zemm's, and a command line is for one"),
         (["1x1:1x1"], 1, "1x1:1x1"),
         (["--dt=f16", "--matmul", "1x1:1x1"], 1, "comes before --matmul"),
         (["--matmul", "--dtt=f32"], 2, "err: unknown option '--dtt'; did you mean --dt, --dtag?"),

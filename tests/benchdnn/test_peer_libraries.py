@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from importlib import metadata
+from types import ModuleType
 from typing import Any
 from unittest.mock import MagicMock, patch
 
@@ -306,6 +307,25 @@ def test_networks_name_what_they_refuse(name: str, options: str, word: str) -> N
     peer = loaded(name)
     with pytest.raises(PeerError, match=word):
         peer.prepare(case_of(options))
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "needs"),
+    [
+        ("onnxruntime", "onnx", "it needs the package onnx: pip install 'zemm"),
+        ("onnxruntime", "onnxruntime", "its package is onnxruntime: pip install 'zemm"),
+        ("autoround", "torch", "it needs the package torch: "),
+        ("autoround", "auto_round_kernel", "its package is auto-round-lib: "),
+    ],
+)
+def test_the_package_that_is_missing(
+    name: str, module: str, needs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of the module which cannot be imported, though another one can."""
+    for other in ("onnx", "onnxruntime", "torch", "auto_round_kernel"):
+        monkeypatch.setitem(sys.modules, other, None if other == module else ModuleType(other))
+    with pytest.raises(PeerError, match=needs):
+        load(name)
 
 
 @pytest.mark.parametrize(

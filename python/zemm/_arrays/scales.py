@@ -62,15 +62,39 @@ def common_group(k: int, *groups: int) -> int:
     return math.gcd(*(group for group in groups if group < k)) or k
 
 
-def scales_of(span: NDArray[np.float64], steps: int, scale_type: ScaleType) -> NDArray[Any]:
-    """span / steps in scale_type. A span of 0 gives 1; other scales are at least the smallest
-    normal number."""
-    wanted = np.where(span == 0, 1.0, np.maximum(span / steps, TYPES[scale_type].smallest))
+class ScaleRangeError(InvalidArgumentsError):
+    """A type cannot hold the scales of some values."""
+
+
+# Subnormal scales of f16 are multiples of the smallest one. Below so many of them, rounding up costs more
+# than a sixteenth of the scale.
+_SMALLEST_F16, _FEWEST = 2.0**-24, 16
+
+
+def scales_of(
+    span: NDArray[np.float64], steps: int, scale_type: ScaleType, rounds_up: bool = False
+) -> NDArray[Any]:
+    """span / steps in scale_type, rounded to nearest; a subnormal f16, or with rounds_up any scale, is
+    rounded up, so that no value leaves its range. A span of 0 gives 1; scales of f32 and bf16 are at
+    least the smallest normal number. The caller checks them by check_scales()."""
+    smallest = TYPES[scale_type].smallest
+    wanted = np.where(span == 0, 1.0, np.maximum(span / steps, 0 if scale_type == "f16" else smallest))
     with np.errstate(over="ignore"):
         scales = wanted.astype(numpy_dtype(scale_type))
-    if not np.isfinite(scales.astype(np.float64)).all():
-        raise InvalidArgumentsError(f"a scale of {wanted.max():g} does not fit scale_dtype {scale_type}")
+    is_less = (scales.astype(np.float64) < wanted) & (rounds_up | (wanted < smallest))
+    scales[is_less] = np.nextafter(scales[is_less], scales.dtype.type(np.inf))
     return scales
+
+
+def check_scales(scales: NDArray[Any], scale_type: ScaleType) -> None:
+    """ScaleRangeError: a scale is infinite, or so small an f16 that it has too few digits."""
+    wide = scales.astype(np.float64)
+    if not np.isfinite(wide).all():
+        raise ScaleRangeError(f"a scale is too large for scale_dtype {scale_type}: take another one, as f32")
+    if scale_type == "f16" and wide.size and wide.min() < _FEWEST * _SMALLEST_F16:
+        raise ScaleRangeError(
+            f"a scale of {wide.min():.1g} is too small for scale_dtype f16: take f32 or bf16"
+        )
 
 
 def in_groups(values: NDArray[Any], size: int) -> NDArray[Any]:
@@ -88,6 +112,7 @@ def symmetric(
 ) -> tuple[NDArray[np.int8], NDArray[Any]]:
     """The codes [.., G, size] of values of the same shape, in -top..top, and the scales [.., G] of groups."""
     scales = scales_of(np.abs(grouped).max(axis=-1, initial=0.0), top, scale_type)
+    check_scales(scales, scale_type)
     codes = np.rint(grouped / scales.astype(np.float64)[..., None]).clip(-top, top)
     return codes.astype(np.int8), scales
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm._arrays.scales import group_count, scale_type_of, scales_of
+from zemm._arrays.scales import check_scales, group_count, scale_type_of, scales_of
 from zemm._library import check
 from zemm.dtypes import join
 from zemm.errors import InvalidArgumentsError
@@ -133,7 +133,8 @@ def _quantised(
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise _NotFiniteError
     span = np.maximum(-low, high) if rule.is_signed else high - low
-    scales = scales_of(span, rule.top, rule.scale_type)
+    scales = scales_of(span, rule.top, rule.scale_type, rounds_up=rule.scale_type != "f32")
+    check_scales(scales, rule.scale_type)
     steps = scales.astype(np.float64)
     wide /= np.expand_dims(steps, axis)
     np.rint(wide, out=wide)

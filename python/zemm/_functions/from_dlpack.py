@@ -5,7 +5,7 @@ from math import prod
 from typing import Any
 
 from zemm._library import check
-from zemm._objects.dlpack import CPU, ONE_API, PADDED, READ_ONLY, TYPES, contents, halves
+from zemm._objects.dlpack import CPU, ONE_API, PADDED, READ_ONLY, TYPES, check_contents, contents, halves
 from zemm.dtypes import numpy_dtype
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
@@ -29,13 +29,18 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
     memory.readonly is True if x says that it is read-only: write() and executions that would write
     to the memory refuse it.
 
-    ValueError: x is elsewhere, or has a type or strides that a memory cannot have.
+    ValueError: x is elsewhere, has a type or strides that a memory cannot have, or its capsule is damaged.
     """
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise InvalidArgumentsError(f"x is a {type(x).__name__}, which has no __dlpack__()")
     if engine is not None:
         check.instance(engine, Engine, "engine")
-    device = int(x.__dlpack_device__()[0])
+    named = x.__dlpack_device__()
+    if not isinstance(named, (tuple, list)) or len(named) != 2:
+        raise InvalidArgumentsError(
+            f"__dlpack_device__() of x returned {check.shown(named)}, not two integers"
+        )
+    device, number = (check.integer(part, "a part of x.__dlpack_device__()") for part in named)
     if device == CPU and engine is None:
         engine = default_engine() if default_engine().kind == "cpu" else Engine("cpu")
     if device not in (CPU, ONE_API):
@@ -56,6 +61,7 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
     except (BufferError, RuntimeError) as error:
         raise InvalidArgumentsError(f"x cannot be exported: {error}") from None
     tensor, flags = contents(capsule)
+    check_contents(tensor, (device, number))
     name = TYPES.get((tensor.code, tensor.bits))
     if name is None or tensor.lanes not in ((1, 2) if tensor.bits == 4 else (1,)):
         lanes = f" and {tensor.lanes} lanes" * (tensor.lanes != 1)
@@ -80,7 +86,10 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
     address = (tensor.data or 0) + tensor.byte_offset
     if address % numpy_dtype(name).itemsize:
         raise InvalidArgumentsError(f"x of type {name} begins at the unaligned address {address:#x}")
-    memory = Memory.from_handle(MemoryDesc(dims, name, strides=strides), engine, address, keep=capsule)
+    md = MemoryDesc(dims, name, strides=strides)
+    if address + md.size >= (2**57 if device == CPU else 2**64):
+        raise InvalidArgumentsError(f"x has {md.size} bytes from {address:#x} on, beyond all memory")
+    memory = Memory.from_handle(md, engine, address, keep=capsule)
     memory.readonly = bool(flags & READ_ONLY)
     return memory
 

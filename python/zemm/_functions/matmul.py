@@ -42,6 +42,8 @@ from zemm.words import DataType, DType, FpmathMode, PostOp
 
 Shape = tuple[int, ...]
 
+# Types of parameters that are not converted, as numpy names them.
+_FLOATS, _INTEGERS = ("float32", "float16", "bfloat16"), ("int32", "int8", "uint8")
 _INSTEAD_OF_0 = 4  # a number of elements that types of fewer than 8 bits can have, too
 
 
@@ -148,9 +150,11 @@ def matmul(
     inputs.
 
     stream: submit the work there and do not wait. Until stream.wait() has returned, dst is not
-    complete and the arrays must not change; all of them are kept alive. The call waits all the same
-    if the host has to copy the result: on a GPU, and if `out` overlaps an input or has strides that
-    a memory cannot have.
+    complete and the arrays must not change; all of them are kept alive. Arrays may be results of earlier
+    calls with this stream. The call waits all the same if the host has to copy the result: on a GPU, and if
+    `out` overlaps an input or has strides that a memory cannot have. It waits for earlier calls if the host
+    may have to convert an argument: one that is not dense and row-major, or of another type than the
+    device takes; several rows of bias; scales and zero points of dst; tensors of post-ops.
 
     ValueError: shapes or types do not fit; the message has their values. NotImplementedError: no
     implementation takes the combination. RuntimeError: there is no device, or it failed.
@@ -163,6 +167,15 @@ def matmul(
                 " their own: leave them out"
             )
         weights, weights_scales, weights_zero_points = weights
+    if isinstance(stream, Stream) and not (
+        all(_stays(given) for given in (src, weights))
+        and all(_stays(given, _FLOATS) for given in (src_scales, weights_scales, weights_offsets))
+        and all(_stays(given, _INTEGERS) for given in (src_zero_points, weights_zero_points, reductions))
+        and (bias is None or (_stays(bias, _FLOATS) and np.ndim(bias) == 1))
+        and dst_scales is dst_zero_points is None
+        and not _have_tensors(post_ops)
+    ):
+        stream._settle()
     weights_dtype = own_dtype(weights, weights_dtype)
     a = operand(src, "src")
     b = np.empty(0) if isinstance(weights, PackedWeights) else operand(weights, "weights")
@@ -243,6 +256,24 @@ def matmul(
         call.attr.set_saturation()
     call.set_post_ops(post_ops, None if out is None else dst_dtype)
     return call.run(dst_dtype, out)
+
+
+def _stays(given: Any, types: tuple[str, ...] = ()) -> bool:
+    """Whether the host reads no element of an argument that may be the result of earlier work. types: of
+    arrays that are not converted; none: all of them."""
+    if isinstance(given, QuantizedWeights):
+        return all(map(_stays, given))
+    if isinstance(given, np.ndarray):
+        is_plain = given.flags.c_contiguous and given.flags.aligned and given.dtype.isnative
+        return bool(is_plain and (not types or given.dtype.name in types))
+    return given is None or isinstance(given, (int, float, PackedWeights))
+
+
+def _have_tensors(post_ops: Any) -> bool:
+    """Whether post-ops have more than names and numbers, or are wrong."""
+    entries = post_ops if isinstance(post_ops, (list, tuple)) else [None]
+    parts = [entry if isinstance(entry, tuple) else (entry,) for entry in entries]
+    return not all(isinstance(part, (str, int, float)) for entry in parts for part in entry)
 
 
 class _Call:
@@ -421,6 +452,8 @@ class _Call:
         )
         if usable and not any(np.may_share_memory(result, array) for array in self._inputs):
             return result
+        if self.stream is not None:
+            self.stream._settle()
         return np.array(result, result.dtype.newbyteorder("="), order="C")
 
 

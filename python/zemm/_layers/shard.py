@@ -12,6 +12,7 @@ from zemm._layers.state import State
 from zemm._library.lists import TYPES
 from zemm.dtypes import SUB_BYTE, join, per_byte, split
 from zemm.errors import InvalidArgumentsError
+from zemm.packed_weights import are_along_k
 
 Along = Literal["N", "K"]
 
@@ -90,7 +91,7 @@ def _cut_values(
     if data_type not in SUB_BYTE:
         return values[at] if along == "K" else values[:, at]
     each, bits = per_byte(data_type), TYPES[data_type].bits
-    along_k = each * values.shape[0] == dims[0]
+    along_k = are_along_k(values, data_type, dims)
     packed = values.T if along_k else values
     codes = split(packed, bits)
     codes = codes.T if along_k else codes

@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from zemm._library.library import MAX_NDIMS
 from zemm.errors import InvalidArgumentsError
 from zemm.words import DataType
 
@@ -85,6 +86,24 @@ def contents(capsule: Any) -> tuple[Tensor, int]:
     if not _is_valid(capsule, b"dltensor"):
         raise InvalidArgumentsError("__dlpack__() of x returned no capsule of DLPack")
     return Tensor.from_address(_pointer(capsule, b"dltensor")), 0
+
+
+def check_contents(tensor: Tensor, device: tuple[int, int]) -> None:
+    """ValueError: the tensor is not on the device that its owner has named, or describes no memory."""
+    own = tensor.device_type, tensor.device_id
+    if own[0] != device[0] or (own != device and own[0] != CPU):
+        raise InvalidArgumentsError(
+            f"x says that it is on the device {device}, its capsule that it is on {own}"
+        )
+    if not 0 <= tensor.ndim <= MAX_NDIMS:
+        raise InvalidArgumentsError(f"x has {tensor.ndim} dimensions in its capsule, not 0 to {MAX_NDIMS}")
+    if tensor.ndim and not tensor.shape:
+        raise InvalidArgumentsError(f"x has {tensor.ndim} dimensions in its capsule, but no shape")
+    dims = tuple(tensor.shape[: tensor.ndim])
+    if any(size < 0 for size in dims):
+        raise InvalidArgumentsError(f"x has the shape {dims} in its capsule, with negative sizes")
+    if 0 not in dims and not tensor.data:
+        raise InvalidArgumentsError(f"x has the shape {dims} in its capsule, but no address")
 
 
 def capsule_of(

@@ -24,6 +24,11 @@ _DRIVERS: dict[str, tuple[str, Callable[[str], Descriptor]]] = {
     "matmul": ("[0-9]", parse_descriptor),
     "ip": ("[a-z]", parse_inner_product),
 }
+_OTHER_DRIVERS = (
+    *("binary", "bnorm", "brgemm", "concat", "conv", "deconv", "eltwise", "gated_mlp", "gnorm", "graph"),
+    *("lnorm", "lrn", "pool", "prelu", "reduction", "reorder", "resampling", "rnn", "sdpa", "self"),
+    *("shuffle", "softmax", "sum", "zeropad"),
+)
 _CHOICES = " or ".join(f"--{name}" for name in _DRIVERS)
 
 
@@ -96,8 +101,14 @@ class Walker:
         elif not self._driver:
             if name in knobs.NAMES:
                 raise UsageError(f"err: '{token}' comes before {_CHOICES}, whose option it is")
+            if name in _OTHER_DRIVERS:
+                raise UsageError(f"err: benchdnn's driver --{name} is none of zemm's: give {_CHOICES}", 2)
             known = [f"--{other}" for other in (*_DRIVERS, "batch", *self.files, *options.NAMES)]
             raise UsageError(f"err: {atoms.unknown('driver or global option', f'--{name}', known)}")
+        elif name in _OTHER_DRIVERS and not equals:
+            raise UsageError(
+                f"err: benchdnn's driver --{name} is none of zemm's, and a command line is for one driver", 2
+            )
         elif token == "--reset":
             self.settings = knobs.reset(self.settings)
         elif name in knobs.names_of(self._driver) and name != "reset" and equals:

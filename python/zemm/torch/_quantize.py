@@ -9,6 +9,7 @@ import torch
 
 from zemm._library import check
 from zemm._terminal.bar import steps
+from zemm.dtypes import dtype_name
 from zemm.errors import InvalidArgumentsError, UnimplementedError
 from zemm.torch import _torchao
 from zemm.torch._embedding import QuantEmbedding
@@ -160,6 +161,8 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
         return
     except InvalidArgumentsError as error:
         raise InvalidArgumentsError(f"{place.name}: {error}; no layer was replaced") from None
+    if not _torchao.is_torchao(weight) and (note := _note_of_scales(new, arguments)):
+        made.notes.setdefault(key, note)
     made.modules[key] = new.train(module.training)
     k = _sizes(module)[0]
     made.given[key] = arguments["bits"], min(arguments["group"] or k, k)
@@ -174,6 +177,15 @@ def _quantised(module: Source, arguments: dict[str, Any], made: _Made) -> torch.
         return QuantLinear(known.layer)
     new = made.by_weight[shared] = QuantLinear.from_linear(module, **arguments)
     return new
+
+
+def _note_of_scales(new: Any, arguments: dict[str, Any]) -> str:
+    """What to say of scales that have another type than was asked for."""
+    layer = (new.table if isinstance(new, QuantEmbedding) else new).layer
+    if layer is None or layer.weights.scales is None:
+        return ""
+    wanted, have = arguments.get("scale_dtype", "f32"), layer.weights.scales.parameter.data_type
+    return "" if dtype_name(wanted) == have else f"{have} scales: {wanted} has too few digits for them"
 
 
 def _tied(module: Source, places: list[_Place], made: _Made) -> QuantEmbedding | None:

@@ -105,6 +105,6 @@ def _parameter(data: torch.Tensor, about: tuple[DataType, list[int]], rows: torc
     """A parameter of these rows as float32, [rows, groups]."""
     data_type, shape = about
     values = data.view(dtype_of(data_type)).reshape(shape if len(shape) == 2 else (1, 1))
-    if values.shape[1] == 1:
+    if values.numel() == 1:
         return values.float().expand(len(rows), -1)
     return values[:, rows].T.float()

@@ -61,6 +61,13 @@ def limit_spinning() -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 
+# Modules that peers need beside their own, and whose packages have the same names.
+_OTHERS = ("onnx", "torch", "openvino")
+
+
 def missing(name: str, package: str, error: object, how: str = "pip install 'zemm[peers]'") -> PeerError:
-    """The error for a peer whose package cannot be used, with how to install it."""
-    return PeerError(f"peer {name} left out: {error} (its package is {package}: {how})")
+    """The error for a peer whose package, or another one that it needs, cannot be used, with how to install
+    it."""
+    module = ((isinstance(error, ModuleNotFoundError) and error.name) or "").partition(".")[0]
+    needs = f"it needs the package {module}" if module in _OTHERS else f"its package is {package}"
+    return PeerError(f"peer {name} left out: {error} ({needs}: {how})")

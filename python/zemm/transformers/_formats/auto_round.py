@@ -37,4 +37,4 @@ def auto_round(config: Mapping[str, Any]) -> Format:
         dynamic["-:" * (settings.get("bits", 0) >= 16) + pattern] = settings
     own = {"bits", "group_size", "modules_to_not_convert"}
     settings = {name: value for name, value in config.items() if name in own}
-    return layout({**settings, "format": version, "dynamic": dynamic})
+    return layout({**settings, "format": version, "dynamic": dynamic, "provider": "auto-round"})

@@ -2,13 +2,16 @@
 """GPTQ: weights = scales * (values - zero points), values in words along K.
 
 A word of qweight [K / 8, N] has eight values of 4 bits (four of 8) of one column, the first in its lowest
-bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the version "gptq" less one.
+bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the version "gptq" less one. There
+a stored 15 (255) is a 0, as AutoGPTQ's and ExLlama's kernels read it. But GPTQModel and AutoRound subtract
+ones from whole words, where a 0 borrows from its neighbour: adding ones to whole words is the inverse.
 g_idx [K] is the group of each row: act-order mixes them, then x has to be brought into the order of groups.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from zemm.errors import InvalidArgumentsError
@@ -35,6 +38,8 @@ class Gptq(GroupedFormat):
         about = {"checkpoint_format": config.get("checkpoint_format") or config.get("format")}
         version = setting(about, "checkpoint_format", ("gptq", "gptq_v2"), "gptq", self.method)
         self._less_one = version == "gptq"
+        makers = f"{config.get('meta')} {config.get('provider')}"
+        self._borrows = "gptqmodel" in makers or "auto-round" in makers
 
     def tensors(self, place: Place) -> dict[str, Wanted]:
         bits, group = self.settings_of(place.name)
@@ -55,8 +60,7 @@ class Gptq(GroupedFormat):
     def weights(self, place: Place, tensors: Tensors) -> Quantized:
         bits, group = self.settings_of(place.name)
         values = words.bytes_of(tensors["qweight"].T)  # [N, K / 2], or [N, K] of 8 bits
-        qzeros = tensors["qzeros"]
-        zero_points = words.unpack(words.bytes_of(qzeros + _ONES[bits] if self._less_one else qzeros), bits)
+        zero_points = self._zero_points(tensors["qzeros"], bits)
         sizes, columns = words.order_of(place.in_features, group, tensors.get("g_idx"), place.name)
         if columns is not None:
             values = words.pack(words.unpack(values, bits)[:, columns], bits)
@@ -66,3 +70,10 @@ class Gptq(GroupedFormat):
         scales, *others = [parameter.T for parameter in parameters]
         zeros = others[0] if others else None
         return Quantized(values, scales, zeros, weights_dtype, columns, group=uneven)
+
+    def _zero_points(self, qzeros: torch.Tensor, bits: int) -> words.Bytes:
+        if not self._less_one:
+            return words.unpack(words.bytes_of(qzeros), bits)
+        if self._borrows:
+            return words.unpack(words.bytes_of(qzeros + _ONES[bits]), bits)
+        return (words.unpack(words.bytes_of(qzeros), bits) + np.uint8(1)) & np.uint8(2**bits - 1)
