@@ -101,8 +101,7 @@ uint64_t limit_from_environment() {
     const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), limit);
     if (!value.empty() &&
         (failure != std::errc() || end != value.data() + value.size() || limit > (1u << 30))) {
-        warn_of_cache(text("ZEMM_CACHE_SIZE: \"%s\" is no number of megabytes, it stays %zu", value.c_str(),
-                           size_t(default_limit)));
+        verbose::warn_of_variable("ZEMM_CACHE_SIZE", "a number of megabytes");
         limit = default_limit;
     }
     return limit * megabyte;
@@ -135,8 +134,11 @@ std::string cache_folder_path() {
 }
 
 cache_folder::cache_folder() : limit_(limit_from_environment()), unpruned_(limit_) {
-    if (env("ZEMM_CACHE") == "0")
+    const std::string wanted = env("ZEMM_CACHE");
+    if (wanted == "0")
         return;
+    if (wanted != "" && wanted != "1")
+        verbose::warn_of_variable("ZEMM_CACHE", "0 or 1");
     std::string why;
     path_ = find_folder(why);
     if (path_.empty())

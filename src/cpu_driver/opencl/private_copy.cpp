@@ -183,7 +183,10 @@ std::vector<fs::path> parents(const trust::Trust &trust) {
         if (value && value[0] == '/')
             found.push_back(fs::path(value) / below);
     };
-    add("ZE_CPU_CACHE_DIR", "");
+    std::error_code error;
+    if (const char *named = secure_getenv("ZE_CPU_CACHE_DIR"); named && *named)
+        if (const fs::path folder = fs::absolute(named, error); !error)
+            found.push_back(folder);
     add("XDG_CACHE_HOME", "ze_cpu");
     if (const fs::path home = trust.home(); !home.empty())
         found.push_back(home / ".cache/ze_cpu");
