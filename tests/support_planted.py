@@ -82,6 +82,17 @@ __attribute__((constructor)) static void loaded(void) {
 }
 """
 
+# Another TBB. A few functions that the runtime calls, and not all. None of them may be called.
+SYMBOLS = (
+    "TBB_runtime_interface_version",
+    "_ZN3tbb6detail2r110initializeERNS0_2d115task_arena_baseE",
+    "_ZN3tbb6detail2r115max_concurrencyEPKNS0_2d115task_arena_baseE",
+    "_ZN3tbb6detail2r122cache_aligned_allocateEm",
+    "_ZN3tbb6detail2r17executeERNS0_2d115task_arena_baseERNS2_13delegate_baseE",
+    "_ZN3tbb6detail2r17enqueueERNS0_2d14taskEPNS2_15task_arena_baseE",
+)
+FOREIGN = "#include <stdlib.h>\n" + "".join(f"void {name}(void) {{ abort(); }}\n" for name in SYMBOLS)
+
 
 def compile_c(source: str, output: Path, *flags: str) -> Path:
     text = output.with_name(output.name + ".c")

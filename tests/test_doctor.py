@@ -124,6 +124,16 @@ def test_exit_code_needs_one_working_device(
     assert "SIGSEGV" in said
 
 
+def test_a_cpu_alone_is_no_problem(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loader finds no driver, as on a machine without a GPU. A variable that is wrong is named."""
+    monkeypatch.setenv("ZE_ENABLE_ALT_DRIVERS", "/nowhere.so")
+    monkeypatch.setenv("ZEMM_PRIMITIVE_CACHE_CAPACITY", "many")
+    done = subprocess.run([sys.executable, "-m", "zemm"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+    assert "problem" not in done.stdout, done.stdout
+    assert 'warning    ZEMM_PRIMITIVE_CACHE_CAPACITY: "many" is not a number' in done.stdout
+
+
 def test_an_engine_is_named_as_by_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZE_ENABLE_ALT_DRIVERS", str(Path(zemm.__file__).with_name("libze_cpu.so")))
     loader = doctor.run_probe("loader")

@@ -79,11 +79,24 @@ def test_nothing_past_the_end_is_touched(row: str) -> None:
 
 
 def test_unknown_kernel(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", "matmul_of_nobody")
-    with pytest.raises(NotImplementedError, match="ZEMM_KERNEL") as caught:
-        make_pd(engine, PROBLEMS["f32"])
-    assert "65x70:70x33" in str(caught.value)
-    assert all(row in str(caught.value) for row in ROWS)
+    near = ROWS[-1].replace("generic", "genric")
+    for name, wanted in (("matmul_of_nobody", "matmul_"), ("foo", "matmul_"), (near, ROWS[-1])):
+        monkeypatch.setenv("ZEMM_KERNEL", name)
+        with pytest.raises(NotImplementedError, match="ZEMM_KERNEL") as caught:
+            make_pd(engine, PROBLEMS["f32"])
+        said = str(caught.value)
+        assert "65x70:70x33" in said
+        assert f"no kernel is named {name}; near names: {wanted}" in said
+        assert len(said) < 400
+
+
+def test_a_named_kernel_gives_its_own_reason(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", next(row for row in ROWS if "_xe_int8" in row))
+    said = refused(engine, PROBLEMS["f32"])
+    assert said
+    assert len(said) < 400
+    monkeypatch.setenv("ZEMM_KERNEL", f"{ROWS[-1]}:rows=abc")
+    assert '"rows=abc" is neither' in refused(engine, PROBLEMS["f32"])
 
 
 def test_next_impl_walks_down_the_list(engine: zemm.Engine) -> None:

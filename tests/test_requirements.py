@@ -44,6 +44,18 @@ def test_no_compiler_of_kernels(tmp_path: Path, hidden: str) -> None:
     assert "install clang-15 llvm-spirv-15 (Debian 12) or clang-18 llvm-spirv-18 (Debian 13" in sentence
 
 
+@pytest.mark.parametrize("option", ["clang=clang-99", "llvm_spirv=llvm-spirv-99"])
+def test_a_named_compiler_of_kernels_is_missing(tmp_path: Path, option: str) -> None:
+    sentence = refusal(tmp_path, f"-D{option}")
+    assert sentence.startswith(
+        "No clang-99, which -Dclang or -Dllvm_spirv asks for: install the package clang-99"
+    )
+    clang = shutil.which("cc")
+    sentence = refusal(tmp_path, f"-Dclang={clang}", "-Dllvm_spirv=/nix/llvm-spirv-99")
+    assert sentence.startswith("No /nix/llvm-spirv-99, ")
+    assert "install the package llvm-spirv-99," in sentence
+
+
 def test_newest_pair_of_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "clang-15",

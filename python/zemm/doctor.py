@@ -38,8 +38,7 @@ def run_probe(what: str, index: int = 0, timeout: float = TIMEOUT) -> Facts:
     """Run one probe in a child process and return its facts. "error" says how the child failed."""
     command = [sys.executable, "-m", "zemm.doctor", "--probe", what, str(index)]
     env = dict(os.environ)
-    if "ZEMM_TUNING" in env:
-        env["ZEMM_VERBOSE"] = "warn,dispatch"
+    env["ZEMM_VERBOSE"] = "warn,dispatch" if "ZEMM_TUNING" in env else "warn"
     if what.startswith("cold"):
         env["ZEMM_CACHE"] = "0"
     try:
@@ -60,6 +59,7 @@ def run_probe(what: str, index: int = 0, timeout: float = TIMEOUT) -> Facts:
         return {"error": f"unexpected answer {facts!r}"}
     if said := re.search(r",ZEMM_TUNING: (.*)", done.stdout):
         facts["tuning"] = said[1]
+    facts["warnings"] = re.findall(r",common,warn,(ZE(?:MM)?_(?!TUNING)\w+: .*)", done.stdout)
     return facts
 
 
@@ -120,10 +120,8 @@ def report_loader() -> list[str]:
     if not facts.get("path"):
         line("missing", f"for GPUs {LOADER_HINT}")
     elif not gpus:
-        line(
-            "no GPU",
-            f"none is visible. If there is one, {GPU_HINT}, and see that /dev/dri/renderD* is readable",
-        )
+        found = facts.get("absent", "none is visible")
+        line("no GPU", f"{found}. If there is a GPU, {GPU_HINT}, and see that /dev/dri/renderD* is readable")
     return gpus
 
 
@@ -147,6 +145,8 @@ def report_device(kind: str, index: int) -> bool:
             line(name, facts[name])
         if name == "features" and (mask := os.environ.get("ZEMM_DEVICE_MASK")):
             line("mask", f"ZEMM_DEVICE_MASK={mask} hides what it names")
+    for warning in facts.get("warnings", []):
+        line("warning", warning)
     right = "error" not in facts and facts.get("wrong") == 0
     if right:
         line(

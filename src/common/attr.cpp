@@ -13,6 +13,7 @@
 #include "common/md_ops.hpp"
 #include "common/memory_desc.hpp"
 #include "common/names.hpp"
+#include "common/verbose.hpp"
 
 namespace zemm {
 
@@ -24,6 +25,10 @@ zemm_fpmath_mode_t start_fpmath_mode() {
     for (int v = 0; is_known(zemm_fpmath_mode_t(v)); v++)
         if (wanted == fpmath_mode_name(zemm_fpmath_mode_t(v)))
             return zemm_fpmath_mode_t(v);
+    std::string modes;
+    for (int v = 0; is_known(zemm_fpmath_mode_t(v)); v++)
+        modes += text("%s%s", v ? ", " : "", fpmath_mode_name(zemm_fpmath_mode_t(v)));
+    verbose::warn_of_variable("ZEMM_DEFAULT_FPMATH_MODE", "one of " + modes);
     return zemm_fpmath_mode_strict;
 }
 

@@ -2,9 +2,11 @@
 // Reads ZEMM_VERBOSE and prints log lines.
 #include "common/verbose.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <mutex>
 #include <set>
@@ -38,17 +40,25 @@ constexpr token tokens[] = {
     {"2", level_flags[2]},
 };
 
-// Errors are logged unless the list has "none" or "0". Unknown words are ignored, because there is
-// no caller to refuse them to.
+// Errors are logged unless the list has "none" or "0". An unknown word is named in the log, because there is
+// no caller to refuse it to; but oneDNN's variable has words of its own.
 unsigned flags_of(const std::string &list) {
     unsigned flags = error;
+    std::string unknown;
     for (const std::string &word : comma_list(list)) {
         if (word == "none" || word == "0")
             return 0;
-        for (const token &t : tokens)
-            if (word == t.name)
-                flags |= t.flags;
+        const auto *found = std::ranges::find(tokens, word, &token::name);
+        if (found != std::end(tokens))
+            flags |= found->flags;
+        else if (unknown.empty())
+            unknown = word;
     }
+    if (!unknown.empty() && secure_getenv("ZEMM_VERBOSE"))
+        print("common,warn,ZEMM_VERBOSE: \"" + unknown + "\" is no word for it and logs nothing");
+    const std::string time = env("ZEMM_VERBOSE_TIMESTAMP");
+    if ((flags & warn) && time != "" && time != "0" && time != "1")
+        print("common,warn,ZEMM_VERBOSE_TIMESTAMP: \"" + time + "\" is not 0 or 1: it is as if not set");
     return flags;
 }
 
@@ -112,6 +122,12 @@ void print_once(unsigned levels, const std::string &line) {
     const std::lock_guard hold(lock);
     if (said.insert(line).second)
         print(line);
+}
+
+void warn_of_variable(const char *name, const std::string &expected) {
+    if (const char *value = secure_getenv(name))
+        print_once(warn, text("common,warn,%s: \"%.100s\" is not %s: it is as if not set", name, value,
+                              expected.c_str()));
 }
 
 } // namespace zemm::verbose

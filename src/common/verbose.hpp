@@ -29,6 +29,8 @@ void speak_as_onednn();
 void print(const std::string &line);
 // Prints the line if one of the levels is on and print_once() has not printed the same line before.
 void print_once(unsigned levels, const std::string &line);
+// Warns that the variable has a value with which it is as if not set. expected: what would be right.
+void warn_of_variable(const char *name, const std::string &expected);
 
 // Measures the time of a log line, from its construction on.
 class timer {

@@ -12,6 +12,7 @@
 #include "common/error.hpp"
 #include "common/lru.hpp"
 #include "common/md_ops.hpp"
+#include "common/verbose.hpp"
 #include "primitive/primitive_desc.hpp"
 
 namespace zemm {
@@ -27,7 +28,10 @@ int start_capacity() {
     int capacity = 0;
     const char *const end = value.data() + value.size();
     const auto [rest, failure] = std::from_chars(value.data(), end, capacity);
-    return failure == std::errc() && rest == end && capacity >= 0 ? capacity : default_capacity;
+    if (failure == std::errc() && rest == end && capacity >= 0)
+        return capacity;
+    verbose::warn_of_variable("ZEMM_PRIMITIVE_CACHE_CAPACITY", "a number from 0 on");
+    return default_capacity;
 }
 
 std::atomic<int> &current() {

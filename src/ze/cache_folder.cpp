@@ -21,6 +21,8 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "trust/search_path.h"
+#include "trust/trust.h"
 
 namespace zemm::ze {
 namespace {
@@ -45,41 +47,26 @@ bool is_trusted(const struct stat &s) {
 }
 
 // "" if neither XDG_CACHE_HOME nor HOME is an absolute path.
-std::string default_path() {
-    const std::string xdg = env("XDG_CACHE_HOME"), home = env("HOME");
-    if (xdg.starts_with('/'))
+std::string default_path(const trust::Trust &trust) {
+    if (const std::string xdg = env("XDG_CACHE_HOME"); xdg.starts_with('/'))
         return xdg + "/zemm";
-    return home.starts_with('/') ? home + "/.cache/zemm" : "";
-}
-
-// Makes the folder and its parents with access for this user only. Returns "" or which of them could
-// not be made, and why.
-std::string make_folders(const std::string &path) {
-    for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-        const std::string part = path.substr(0, end);
-        struct stat s;
-        if (mkdir(part.c_str(), 0700)) {
-            const int reason = errno; // stat() replaces it
-            if (reason != EEXIST && (stat(part.c_str(), &s) || !S_ISDIR(s.st_mode)))
-                return (part == path ? "" : part + ": ") + std::strerror(reason);
-        }
-        if (end == std::string::npos)
-            return "";
-    }
+    const std::filesystem::path home = trust.home();
+    return home.empty() ? "" : home / ".cache/zemm";
 }
 
 // Makes the folder if it does not exist. Returns "" if it can be trusted, else the reason why not.
-std::string problem_of(const std::string &path) {
-    if (const std::string why = make_folders(path); !why.empty())
-        return text("cannot be made (%s)", why.c_str());
+std::string problem_of(const trust::Trust &trust, const std::string &path) {
+    const std::string why = trust.make_folder(path);
     struct stat s;
     if (stat(path.c_str(), &s))
-        return text("cannot be made (%s)", std::strerror(errno));
+        return text("cannot be made (%s)", why.empty() ? std::strerror(errno) : why.c_str());
     if (!S_ISDIR(s.st_mode))
         return "is no folder";
     if (!is_trusted(s))
         return "is writable by other users, and machine code is loaded from it: chmod go-w it, and it must "
                "belong to the user that runs the program";
+    if (!why.empty())
+        return text("has machine code, and others could put another folder in its place: %s", why.c_str());
     return "";
 }
 
@@ -90,16 +77,17 @@ std::string find_folder(std::string &why) {
         why = "ZEMM_CACHE=0 switches the cache off: unset it";
         return "";
     }
+    const trust::Trust trust(trust::this_library());
     std::string path = env("ZEMM_CACHE_DIR");
     if (path.empty())
-        path = default_path();
+        path = default_path(trust);
     if (path.empty()) {
         why = "neither ZEMM_CACHE_DIR, XDG_CACHE_HOME nor HOME names a folder for them";
         return "";
     }
     std::error_code failure;
     path = fs::absolute(path, failure).string();
-    const std::string problem = failure ? failure.message() : problem_of(path);
+    const std::string problem = failure ? failure.message() : problem_of(trust, path);
     if (problem.empty())
         return path;
     why = text("the folder %s %s (ZEMM_CACHE_DIR names another, ZEMM_CACHE=0 does without)", path.c_str(),
@@ -113,8 +101,7 @@ uint64_t limit_from_environment() {
     const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), limit);
     if (!value.empty() &&
         (failure != std::errc() || end != value.data() + value.size() || limit > (1u << 30))) {
-        warn_of_cache(text("ZEMM_CACHE_SIZE: \"%s\" is no number of megabytes, it stays %zu", value.c_str(),
-                           size_t(default_limit)));
+        verbose::warn_of_variable("ZEMM_CACHE_SIZE", "a number of megabytes");
         limit = default_limit;
     }
     return limit * megabyte;
@@ -147,8 +134,11 @@ std::string cache_folder_path() {
 }
 
 cache_folder::cache_folder() : limit_(limit_from_environment()), unpruned_(limit_) {
-    if (env("ZEMM_CACHE") == "0")
+    const std::string wanted = env("ZEMM_CACHE");
+    if (wanted == "0")
         return;
+    if (wanted != "" && wanted != "1")
+        verbose::warn_of_variable("ZEMM_CACHE", "0 or 1");
     std::string why;
     path_ = find_folder(why);
     if (path_.empty())

@@ -7,6 +7,7 @@
 
 #include "common/env.hpp"
 #include "common/error.hpp"
+#include "common/verbose.hpp"
 #include "trust/search_path.h"
 #include "trust/trust.h"
 #include "ze/provider.hpp"
@@ -56,16 +57,19 @@ std::shared_ptr<const provider> open_cpu_driver() {
         if (exists)
             break;
     }
+    const std::string named = env("ZEMM_CPU_DRIVER");
+    const std::string name =
+        "the Level Zero CPU driver " + (named.empty() ? "libze_cpu.so" : named + " (ZEMM_CPU_DRIVER)");
     if (!lib) {
-        p->fail(
-            status,
-            "the Level Zero CPU driver libze_cpu.so, which belongs beside libzemm.so, cannot be opened: " +
-                tried);
+        p->fail(status, name + (named.empty() ? ", which belongs beside libzemm.so," : "") +
+                            " cannot be opened: " + tried);
         return p;
     }
+    if (const std::string value = env("ZE_CPU_AS_GPU"); value != "" && value != "0" && value != "1")
+        verbose::warn_of_variable("ZE_CPU_AS_GPU", "0 or 1");
     const std::string missing = read_tables(lib, p->functions);
     if (!missing.empty()) {
-        p->fail(zemm_invalid_arguments, "the Level Zero CPU driver libze_cpu.so does not offer " + missing);
+        p->fail(zemm_invalid_arguments, name + " does not offer " + missing);
         return p;
     }
     const ze_result_t result = p->functions.zeInit(0);

@@ -37,6 +37,8 @@ def probe_loader() -> Facts:
     facts: Facts = {}
     try:
         facts["devices"] = [vars(device) for device in levelzero.devices()]
+    except levelzero.NoDriverError as error:
+        facts["absent"] = str(error)
     except levelzero.LevelZeroError as error:
         facts["error"] = str(error)
     facts["path"] = loaded_library("libze_loader.so")

@@ -55,10 +55,14 @@ class LevelZeroError(Exception):
     """The loader cannot be opened, or a call into it failed."""
 
 
+class NoDriverError(LevelZeroError):
+    """There is no loader or no driver, as on a machine without a GPU."""
+
+
 def _ask(loader: Any, function: str, *args: Any) -> None:
     result = getattr(loader, function)(*args) & 0xFFFFFFFF
     if result == _NO_DRIVER and function == "zeInit":
-        raise LevelZeroError("the loader found no driver (zeInit returned ZE_RESULT_ERROR_UNINITIALIZED)")
+        raise NoDriverError("the loader found no driver (zeInit returned ZE_RESULT_ERROR_UNINITIALIZED)")
     if result:
         raise LevelZeroError(f"{function} of {LOADER} returned 0x{result:x}")
 
@@ -72,12 +76,12 @@ def _handles(loader: Any, function: str, *first: Any) -> list[ctypes.c_void_p]:
 
 
 def devices() -> list[Device]:
-    """The devices of all drivers, in the loader's order. LevelZeroError if the loader or a call
-    fails."""
+    """The devices of all drivers, in the loader's order. NoDriverError if there is no loader or no driver,
+    LevelZeroError if a call fails."""
     try:
         loader = ctypes.CDLL(LOADER)
     except OSError as error:
-        raise LevelZeroError(str(error)) from None
+        raise NoDriverError(str(error)) from None
     _ask(loader, "zeInit", 0)
     found = []
     for number, driver in enumerate(_handles(loader, "zeDriverGet")):

@@ -219,7 +219,10 @@ ze_result_t load_opencl(cl::Api &api, std::string &error) {
     ZE_CPU_OPENCL_FUNCTIONS(ZE_CPU_LOOK_UP)
 #undef ZE_CPU_LOOK_UP
     if (missing) {
-        error = std::string("the OpenCL library found lacks the function ") + missing + ": " + packages;
+        const char *named = secure_getenv("ZE_CPU_OPENCL_LIBRARY");
+        error = (named && *named ? "ZE_CPU_OPENCL_LIBRARY names " + std::string(named) + ", which"
+                                 : std::string("the OpenCL library found")) +
+                " lacks the function " + missing + ": " + packages;
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
     // The runtime, and the library that compiles OpenCL C for it.

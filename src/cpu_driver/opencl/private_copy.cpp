@@ -176,33 +176,24 @@ void remove_old(const fs::path &parent, const fs::path &used) {
 }
 
 /// The folders in which copies may be kept: on the disk, else in memory.
-std::vector<fs::path> parents() {
+std::vector<fs::path> parents(const trust::Trust &trust) {
     std::vector<fs::path> found;
     const auto add = [&](const char *variable, const char *below) {
         const char *value = secure_getenv(variable);
         if (value && value[0] == '/')
             found.push_back(fs::path(value) / below);
     };
-    add("ZE_CPU_CACHE_DIR", "");
+    std::error_code error;
+    if (const char *named = secure_getenv("ZE_CPU_CACHE_DIR"); named && *named)
+        if (const fs::path folder = fs::absolute(named, error); !error)
+            found.push_back(folder);
     add("XDG_CACHE_HOME", "ze_cpu");
-    add("HOME", ".cache/ze_cpu");
+    if (const fs::path home = trust.home(); !home.empty())
+        found.push_back(home / ".cache/ze_cpu");
     add("XDG_RUNTIME_DIR", "ze_cpu");
     for (const char *folder : {"/dev/shm", "/tmp"})
         found.push_back(fs::path(folder) / ("ze_cpu-" + std::to_string(geteuid())));
     return found;
-}
-
-/// Makes a folder that only this user can write to, and those above it.
-bool make_parent(const fs::path &parent) {
-    for (fs::path at; const fs::path &part : parent.lexically_normal()) {
-        at /= part;
-        struct stat s;
-        if (!part.empty() && mkdir(at.c_str(), 0700) != 0 && errno != EEXIST &&
-            (stat(at.c_str(), &s) != 0 || !S_ISDIR(s.st_mode)))
-            return false;
-    }
-    errno = EPERM;
-    return is_own(parent.has_filename() ? parent : parent.parent_path(), S_IFDIR);
 }
 
 /// The folder of the copies in `parent`; empty, with the reason, if they cannot be made.
@@ -216,11 +207,11 @@ fs::path copy_in(const fs::path &parent, const fs::path &runtime, const fs::path
         problem = parent.string() + ": its name has a space";
         return {};
     }
-    if (!make_parent(parent))
-        return fail(errno);
-    // Nobody may be able to put another folder in its place.
-    if (problem = trust.problem_of_search_folder(parent); !problem.empty())
+    // From here on nobody else can put something in the place of a file or folder of the copies.
+    if (problem = trust.make_folder(parent); !problem.empty())
         return {};
+    if (!is_own(parent.has_filename() ? parent : parent.parent_path(), S_IFDIR))
+        return fail(EPERM);
     const fs::path folder = parent / name_for(runtime, tbb);
     if (is_usable(folder, runtime, tbb)) {
         utimensat(AT_FDCWD, folder.c_str(), nullptr, 0); // marks it as used
@@ -266,7 +257,7 @@ bool with_private_copy(const fs::path &runtime, const fs::path &tbb, const trust
                        const std::function<bool(const fs::path &)> &use, std::string &problems) {
     std::error_code error;
     const fs::path original = fs::canonical(runtime, error);
-    for (const fs::path &parent : parents()) {
+    for (const fs::path &parent : parents(trust)) {
         std::string problem;
         const fs::path folder = copy_in(parent, original, tbb, trust, problem);
         if (!folder.empty() && use(folder / runtime_name))

@@ -231,22 +231,56 @@ void prefer_tuned(const problem &p, const ze::device &dev, layouts &in, std::vec
     found.insert(found.begin(), std::move(*c));
 }
 
+// How much of a name one has to type anew to get a row's name. What is missing costs least.
+size_t distance(std::string_view name, std::string_view row) {
+    std::vector<size_t> costs(row.size() + 1);
+    for (size_t j = 0; j <= row.size(); j++)
+        costs[j] = j;
+    for (size_t i = 0; i < name.size(); i++) {
+        size_t diagonal = costs[0];
+        costs[0] += 4;
+        for (size_t j = 0; j < row.size(); j++) {
+            const size_t changed = diagonal + (name[i] == row[j] ? 0 : 4);
+            diagonal = costs[j + 1];
+            costs[j + 1] = std::min({changed, diagonal + 4, costs[j] + 1});
+        }
+    }
+    return costs.back();
+}
+
+// What is wrong with the value of ZEMM_KERNEL, of which no choice can be made.
+std::string wrong_kernel(std::string_view forced, const std::string &no_choice, const ze::device &dev) {
+    const std::string name(forced.substr(0, std::min<size_t>(forced.find(':'), 100)));
+    if (find_row(name))
+        return no_choice;
+    std::vector<std::pair<size_t, std::string>> near;
+    for (const kernel_row &row : list)
+        if (why_only_forced(row, dev).empty())
+            near.emplace_back(distance(name, row.name), row.name);
+    std::ranges::sort(near);
+    std::string names;
+    for (size_t i = 0; i < near.size() && i < 3; i++)
+        names += (i ? ", " : "; near names: ") + near[i].second;
+    return text("no kernel is named %s%s", name.c_str(), names.c_str());
+}
+
 // The rows that take the problem, the best one first. Those that do not are in `refused`, with their reasons.
 std::vector<candidate> find_rows(const problem &p, const ze::device &dev, layouts &in, refusals &refused) {
     const std::string forced = env("ZEMM_KERNEL");
     std::string no_choice;
     const std::optional<choice> asked = forced.empty() ? std::nullopt : parse_choice(forced, no_choice);
+    if (!forced.empty() && !asked)
+        fail(zemm_unimplemented, "ZEMM_KERNEL, for the matmul %s: %s", dims_line(p).c_str(),
+             wrong_kernel(forced, no_choice, dev).c_str());
     std::vector<candidate> result;
     for (const kernel_row &row : list) {
-        std::string why;
+        if (asked && asked->row != &row)
+            continue;
+        std::string why = asked ? "" : why_only_forced(row, dev);
         std::optional<candidate> c;
-        if (asked && asked->row == &row)
+        if (asked)
             c = consider(*asked, in, dev, why);
-        else if (!forced.empty())
-            why = no_choice.empty() || forced.find(':') == std::string::npos
-                      ? "ZEMM_KERNEL asks for another kernel"
-                      : "ZEMM_KERNEL: " + no_choice;
-        else if (why = why_only_forced(row, dev); why.empty())
+        else if (why.empty())
             c = consider(row, in, dev, false, why);
         if (c)
             result.push_back(std::move(*c));

@@ -258,6 +258,46 @@ void test_groups() {
     }
 }
 
+/// Folders above an environment, and links on the way to it. Nobody may put another one in their place.
+void test_the_way() {
+    const Tree tree;
+    const fs::path library = tree.driver("somewhere/zemm"), file = tree.plant("above/venv/lib"),
+                   above = tree.top / "above", link = tree.top / "links/link";
+    fs::create_directories(link.parent_path());
+    fs::create_symlink("../above/venv", link);
+    const Caller direct{library, {}, {}, {}, {{"VIRTUAL_ENV", above / "venv"}}},
+        by_link{library, {}, {}, {}, {{"VIRTUAL_ENV", link}}};
+    const auto expect_both = [&](const std::string &problem) {
+        for (const Caller &caller : {direct, by_link})
+            expect_refused(caller, problem);
+    };
+    const auto expect_loads = [&] {
+        expect_loaded(direct, file);
+        expect_loaded(by_link, link / "lib/libintelocl.so");
+    };
+    expect_loads();
+    set_mode(above, 0777);
+    expect_both("/above is writable by all users");
+    set_mode(above, 01777); // as /tmp: the environment in it is ours
+    expect_loads();
+    set_mode(above, 0755);
+    if (geteuid() != 0)
+        return;
+    constexpr uid_t stranger = 54321;
+    set_owner(above, stranger, 0);
+    expect_both("/above belongs to user 54321");
+    // Who can put another folder in its place can do that with the driver, too.
+    expect_loaded({tree.driver("above/zemm"), {}, {}, {}, {{"VIRTUAL_ENV", above / "venv"}}}, file);
+    set_owner(above, 0, stranger);
+    set_mode(above, 0775);
+    expect_both("/above is writable by group 54321");
+    set_mode(above, 0755);
+    set_mode(link.parent_path(), 01777);
+    CHECK(lchown(link.c_str(), stranger, stranger) == 0);
+    expect_loaded(direct, file);
+    expect_refused(by_link, "/link belongs to user 54321");
+}
+
 /// The program's environment, by the name that the program was called by.
 void test_program() {
     const Tree tree;
@@ -346,6 +386,7 @@ int main(int argc, char **argv) {
     test_links();
     test_owners();
     test_groups();
+    test_the_way();
     test_program();
     test_variables();
     test_relative_driver();
