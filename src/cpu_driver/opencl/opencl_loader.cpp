@@ -12,6 +12,7 @@
 #include "library_places.h"
 #include "private_copy.h"
 #include "runtime_imports.h"
+#include "stack_for_calls.h"
 #include "trust/search_path.h"
 #include "trust/trust.h"
 
@@ -230,6 +231,7 @@ ze_result_t load_opencl(cl::Api &api, std::string &error) {
                 "from the current directory";
         return ZE_RESULT_ERROR_UNKNOWN;
     }
+    give_stack_to_calls(api);
     return ZE_RESULT_SUCCESS;
 }
 
