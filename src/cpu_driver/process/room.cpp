@@ -14,8 +14,8 @@
 namespace ze_cpu {
 namespace {
 
-constexpr size_t stack_bytes = size_t(8) << 20;    // of each thread of the runtime
-constexpr size_t working_bytes = size_t(96) << 20; // beside libraries, for building a small module
+constexpr size_t stack_bytes = size_t(8) << 20;     // of each thread of the runtime
+constexpr size_t working_bytes = size_t(96) << 20;  // beside libraries, for building a small module
 constexpr size_t building_bytes = size_t(64) << 20; // for a large module, with the libraries loaded
 constexpr size_t loading_bytes = size_t(16) << 20;  // the same if it comes from a binary
 
@@ -43,9 +43,10 @@ std::string lack(const char *what, size_t bytes, const char *remedy) {
 }
 
 std::string lack_of_data(size_t bytes) {
-    return lack("memory", bytes,
-                "raise its limit (ulimit -d), or that of address space (ulimit -v), or let the system promise "
-                "more (vm.overcommit_memory)");
+    return lack(
+        "memory", bytes,
+        "raise its limit (ulimit -d), or that of address space (ulimit -v), or let the system promise "
+        "more (vm.overcommit_memory)");
 }
 
 std::string lack_of(size_t mapped, size_t written) {
@@ -64,7 +65,7 @@ std::string lack_of_code() {
     const auto page = size_t(sysconf(_SC_PAGESIZE));
     void *memory = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-        return ""; // lack_of_memory() has a sentence for that
+        return "";                             // lack_of_memory() has a sentence for that
     *static_cast<volatile char *>(memory) = 0; // SELinux asks whether it was written
     const int error = mprotect(memory, page, PROT_READ | PROT_EXEC) == 0 ? 0 : errno;
     munmap(memory, page);
