@@ -102,7 +102,7 @@ def compile_c(source: str, output: Path, *flags: str) -> Path:
     return output
 
 
-LIBRARY = Path(zemm.__file__).parent / "libzemm.so.0"
+LIBRARY = Path(zemm.get_lib()) / "libzemm.so.0"
 
 
 def compile_program(folder: Path, library: Path = LIBRARY) -> Path:

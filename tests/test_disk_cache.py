@@ -37,13 +37,13 @@ MODULES = 2
 
 
 def start(
-    folder: Path | str | None = None, *, cwd: Path | None = None, **variables: str
+    folder: Path | str | None = None, *, cwd: Path | None = None, script: str = SCRIPT, **variables: str
 ) -> subprocess.Popen[str]:
     env = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     if folder is not None:
         env["ZEMM_CACHE_DIR"] = str(folder)
     env |= {"ZEMM_VERBOSE": "warn,profile_create", "ZEMM_KERNEL": KERNEL} | variables
-    command = [sys.executable, "-c", SCRIPT]
+    command = [sys.executable, "-c", script]
     return subprocess.Popen(
         command, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -302,6 +302,16 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
+def test_folder_that_is_removed(tmp_path: Path) -> None:
+    """While a process runs: it is made again."""
+    folder = tmp_path / "cache"
+    more = "import shutil; shutil.rmtree(sys.argv[2]); zemm.matmul(a, a.T.copy(), dst_dtype='s32')"
+    script = f"import sys; sys.argv += ['24', {str(folder)!r}]\n{SCRIPT}\n{more}"
+    output, _ = start(folder, script=script).communicate(timeout=120)
+    assert entries(folder), output
+    assert ",warn," not in output
+
+
 def test_off(folder: Path, tmp_path: Path) -> None:
     assert run(folder, ZEMM_CACHE="0") == MISS
     assert run(tmp_path / "none", ZEMM_CACHE="0") == MISS

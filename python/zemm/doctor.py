@@ -47,6 +47,8 @@ def run_probe(what: str, index: int = 0, timeout: float = TIMEOUT) -> Facts:
         )
     except subprocess.TimeoutExpired:
         return {"error": f"no answer within {timeout:g} s"}
+    except (OSError, MemoryError) as error:  # too few processes, files or memory
+        return {"error": f"no process can be started for it ({str(error) or 'out of memory'})"}
     if done.returncode < 0:
         return {
             "error": f"the process died with {signal.Signals(-done.returncode).name}{_last_line(done.stderr)}"
@@ -243,7 +245,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return child.main(arguments.probe[0], int(arguments.probe[1]))
     if arguments.warm:
         return warm(arguments.warm)
-    return 0 if examine(arguments.verbose) else 1
+    try:
+        return 0 if examine(arguments.verbose) else 1
+    except BrokenPipeError:
+        raise
+    except (OSError, MemoryError) as error:  # a limit of the system
+        print(f"zemm-doctor: cannot go on: {str(error) or 'out of memory'}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

@@ -109,8 +109,8 @@ void speak_as_onednn() {
 }
 
 void print(const std::string &line) {
-    static std::once_flag header;
-    std::call_once(header, write_header);
+    // Not std::call_once(): where memory runs out, nothing can be thrown through the C library's function.
+    [[maybe_unused]] static const bool has_header = (write_header(), true);
     write(line);
 }
 

@@ -15,6 +15,7 @@
 #include <set>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,6 +109,10 @@ uint64_t limit_from_environment() {
 }
 
 bool write_all(int fd, std::span<const uint8_t> content) {
+    struct rlimit limit; // a file that grows above it ends the process by a signal
+    errno = EFBIG;
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && content.size() > limit.rlim_cur)
+        return false;
     while (!content.empty()) {
         const ssize_t written = ::write(fd, content.data(), content.size());
         if (written < 0 && errno == EINTR)
@@ -186,9 +191,13 @@ void cache_folder::write(const std::string &name, std::span<const uint8_t> conte
         unpruned_ = 0;
     }
     // Made first, because nothing may throw while the temporary file exists.
-    const std::string path = file(name);
-    std::string temporary = file(temporary_prefix + name + "XXXXXX");
-    const file_handle to{mkostemp(temporary.data(), O_CLOEXEC)}; // mode 0600
+    const std::string path = file(name), pattern = file(temporary_prefix + name + "XXXXXX");
+    std::string temporary = pattern;
+    file_handle to{mkostemp(temporary.data(), O_CLOEXEC)};           // mode 0600
+    if (to.fd < 0 && errno == ENOENT && problem_of(path_).empty()) { // somebody has removed the folder
+        temporary = pattern;
+        to.fd = mkostemp(temporary.data(), O_CLOEXEC);
+    }
     const bool made = to.fd >= 0;
     if (made && write_all(to.fd, content) && !rename(temporary.c_str(), path.c_str()))
         return;

@@ -25,8 +25,12 @@ Facts = dict[str, Any]
 
 def loaded_library(stem: str) -> str | None:
     """The path of a library that this process has open and whose file name begins with stem, or
-    None."""
-    for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+    None. None, too, without /proc."""
+    try:
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    for line in lines:
         path = line.split(maxsplit=5)[-1]
         if path.startswith("/") and Path(path).name.startswith(stem):
             return path
@@ -111,7 +115,10 @@ def threads_sentence(tuning: str) -> str:
     """How many threads compute, and what decides it. tuning: a text of zemm_primitive_desc_get_tuning(),
     which names the device."""
     threads = re.findall(r"(?m)^device cpu, (\d+) units", tuning)[0]
-    allowed = len(os.sched_getaffinity(0))
+    try:
+        allowed = len(os.sched_getaffinity(0))
+    except OSError as error:
+        return f"{threads} (the CPUs that this process may use are not known: {error.strerror})"
     text = f"{threads}, one for each of the {allowed} CPUs that this process may use"
     if int(threads) != allowed:
         text = f"{threads}, as the OpenCL runtime decides; this process may use {allowed} CPUs"

@@ -77,7 +77,8 @@ ze_result_t build_native(const ze_module_desc_t &desc, _ze_module_handle_t &modu
     }
     if (!unit.unresolved.empty())
         log += missing_sentence(unit) + "\n";
-    return result == ZE_RESULT_SUCCESS || result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
+    return result == ZE_RESULT_SUCCESS || result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ||
+                   result == ZE_RESULT_ERROR_UNKNOWN
                ? result
                : ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 }

@@ -9,6 +9,7 @@
 #include "build_flags.h"
 #include "builtins/builtins.h"
 #include "opencl/runtime.h"
+#include "process/room.h"
 
 namespace ze_cpu {
 namespace {
@@ -48,7 +49,22 @@ ze_result_t build_error(cl::Int status, ze_result_t otherwise) {
     return status == cl::out_of_host_memory ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : otherwise;
 }
 
+/// Refuses what the runtime would not survive.
+ze_result_t need_room(bool is_built, std::string &log) {
+    if (const std::string problem = lack_for_build(is_built); !problem.empty()) {
+        log += problem + "\n";
+        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    if (const std::string problem = lack_of_code(); !problem.empty()) {
+        log += problem + "\n";
+        return ZE_RESULT_ERROR_UNKNOWN; // not a fault of the module
+    }
+    return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t compile_program(const Program &program, const std::string &options, std::string &log) {
+    if (ze_result_t result = need_room(false, log))
+        return result;
     cl::Device device = runtime().device;
     const cl::Int status = opencl().clCompileProgram(program.get(), 1, &device, options.c_str(), 0, nullptr,
                                                      nullptr, nullptr, nullptr);
@@ -69,6 +85,8 @@ cl::Program compiled_builtins(const std::string &text, std::string &log) {
     const char *data = text.data();
     const size_t size = text.size();
     cl::Int status = cl::success;
+    if (need_room(false, log) != ZE_RESULT_SUCCESS)
+        return nullptr;
     Program made(opencl().clCreateProgramWithSource(runtime().context, 1, &data, &size, &status));
     if (!made.get() || compile_program(made, "-cl-std=CL3.0", log) != ZE_RESULT_SUCCESS) {
         log += "the OpenCL runtime cannot compile the software versions of the imported builtins\n";
@@ -86,6 +104,8 @@ Program::~Program() {
 
 ze_result_t create_program(const std::vector<uint32_t> &words, const Constants &constants, Program &program,
                            std::string &log) {
+    if (ze_result_t result = need_room(false, log))
+        return result;
     cl::Int status = cl::success;
     program =
         Program(opencl().clCreateProgramWithIL(runtime().context, words.data(), words.size() * 4, &status));
@@ -116,6 +136,8 @@ ze_result_t build_program(const Program &program, const std::string &options, st
 }
 
 ze_result_t load_program(const std::vector<uint8_t> &binary, Program &program, std::string &log) {
+    if (ze_result_t result = need_room(true, log))
+        return result;
     cl::Device device = runtime().device;
     const size_t size = binary.size();
     const unsigned char *data = binary.data();
@@ -173,6 +195,8 @@ ze_result_t ProgramParts::add_builtins(const std::vector<ImportedFunction> &impo
 }
 
 ze_result_t ProgramParts::link(const std::string &options, Program &program, std::string &log) const {
+    if (ze_result_t result = need_room(false, log))
+        return result;
     cl::Device device = runtime().device;
     cl::Int status = cl::success;
     const std::string for_link = link_options(options);

@@ -113,6 +113,7 @@ bool Dependencies::plan_for(const fs::path &file, std::string &problem) {
         problem = file.string() + ": " + (errno == ENOEXEC ? "invalid ELF header" : std::strerror(errno));
         return false;
     }
+    written_bytes_ += elf->written_bytes();
     for (const std::string &name : elf->needed())
         if (!plan(name, problem))
             return false;
@@ -154,7 +155,7 @@ bool Dependencies::open_for(const fs::path &file, std::string &problem) {
         const auto size = fs::file_size(path, unknown);
         bytes += unknown ? 0 : size;
     }
-    problem = lack_of_address_space(bytes);
+    problem = lack_of_memory(bytes, written_bytes_);
     return problem.empty() && open_planned(problem);
 }
 

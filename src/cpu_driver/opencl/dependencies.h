@@ -45,6 +45,7 @@ private:
     const std::vector<std::filesystem::path> folders_;
     const Check check_;
     std::set<std::string> done_;       // names
+    size_t written_bytes_ = 0;         // of the files
     std::vector<std::string> planned_; // files, or names for the dynamic linker, in their order
 };
 

@@ -51,6 +51,8 @@ bool ElfFile::read(int file) {
         return false;
     uint64_t address = 0, size = 0;
     for (const Elf64_Phdr &segment : segments) {
+        if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W))
+            written_bytes_ += segment.p_memsz;
         if (segment.p_type != PT_DYNAMIC || segment.p_filesz > most_names)
             continue;
         std::vector<Elf64_Dyn> entries(segment.p_filesz / sizeof(Elf64_Dyn));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names in a library's file: of the libraries that it needs, and of its symbols.
+// What a library's file says: the names of the libraries that it needs, and of its symbols.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,9 @@ public:
     /// All names, one after the other, each with a zero behind it.
     std::span<char> names() { return names_; }
 
+    /// The bytes of the library that a process may write to.
+    size_t written_bytes() const { return written_bytes_; }
+
     /// Writes the names into a file of the same contents. False, with the reason in errno, if that
     /// fails.
     bool write_names(int file) const;
@@ -31,6 +34,7 @@ public:
 private:
     bool read(int file);
 
+    size_t written_bytes_ = 0;
     uint64_t offset_ = 0; // of the names in the file
     std::vector<char> names_;
     std::vector<uint64_t> needed_; // offsets in names_

@@ -11,6 +11,7 @@
 #include "dependencies.h"
 #include "library_places.h"
 #include "private_copy.h"
+#include "room_for_calls.h"
 #include "runtime_imports.h"
 #include "trust/search_path.h"
 #include "trust/trust.h"
@@ -233,6 +234,11 @@ ze_result_t load_opencl(cl::Api &api, std::string &error) {
                 "from the current directory";
         return ZE_RESULT_ERROR_UNKNOWN;
     }
+    for (const char *of_tbb :
+         {"_ZN3tbb6detail2r122cache_aligned_allocateEm", "_ZN3uAb6detail2r122cache_aligned_allocateEm"})
+        if (const void *function = dlsym(handle, of_tbb))
+            guard_imports(function); // a TBB that is not changed works, too
+    give_room_to_calls(api);
     return ZE_RESULT_SUCCESS;
 }
 

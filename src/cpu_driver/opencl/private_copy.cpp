@@ -23,6 +23,7 @@
 #include "dependencies.h"
 #include "elf_file.h"
 #include "library_places.h"
+#include "process/room.h"
 
 namespace ze_cpu {
 namespace {
@@ -61,8 +62,11 @@ void rename_all(std::span<char> strings) {
                 strings[colon] = '/';
 }
 
-/// Copies a file's content, without reading it where the file system can share it.
+/// Copies a file's content if a file may be as large, without reading it where the file system can share it.
 bool copy_content(int from, int to, off_t size) {
+    errno = EFBIG;
+    if (!may_have_file(size_t(size)))
+        return false;
     for (off_t left = size; left > 0;) {
         ssize_t done = copy_file_range(from, nullptr, to, nullptr, size_t(left), 0);
         if (done < 0 &&

@@ -2,14 +2,19 @@
 #include "runtime.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <memory>
 #include <mutex>
 
+#include <unistd.h>
+
 #include "opencl_loader.h"
 #include "process/fork_gate.h"
+#include "process/large_stack.h"
 #include "process/room.h"
 #include "process/signal_handlers.h"
 #include "runtime_settings.h"
@@ -96,6 +101,9 @@ bool is_out_of_memory(ze_result_t result) {
 /// Returns DEPENDENCY_UNAVAILABLE if something is missing, and another error if the next attempt
 /// may succeed.
 ze_result_t open(Runtime &r, std::string &error) {
+    error = lack_of_code();
+    if (!error.empty())
+        return ZE_RESULT_ERROR_UNKNOWN;
     if (ze_result_t result = load_opencl(r.api, error); result != ZE_RESULT_SUCCESS)
         return result;
     cl::Platform platforms[8] = {};
@@ -144,6 +152,9 @@ ze_result_t open(Runtime &r, std::string &error) {
     r.context = r.api.clCreateContext(nullptr, 1, &r.device, nullptr, nullptr, &status);
     if (!r.context) {
         error = "the OpenCL CPU runtime cannot create a context (error " + std::to_string(status) + ")";
+        if (access("/proc/self/maps", R_OK) != 0)
+            error += std::string(": it reads /proc/self/maps, which this process cannot (") +
+                     std::strerror(errno) + "): mount /proc";
         return status == cl::success ? ZE_RESULT_ERROR_UNKNOWN : from_opencl(status);
     }
     read_thread_limit(reinterpret_cast<const void *>(r.api.clCreateContext));
@@ -170,7 +181,17 @@ ze_result_t open_runtime() {
     }
     auto fresh = std::make_unique<Runtime>();
     std::string reason;
-    const ze_result_t result = open(*fresh, reason);
+    std::exception_ptr failure;
+    const ze_result_t result = with_large_stack([&] {
+        try {
+            return open(*fresh, reason);
+        } catch (...) {
+            failure = std::current_exception();
+            return ZE_RESULT_ERROR_UNKNOWN;
+        }
+    });
+    if (failure)
+        std::rethrow_exception(failure);
     set_reason(reason);
     if (result == ZE_RESULT_SUCCESS) {
         the_runtime = fresh.release();

@@ -17,6 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "process/reserve.h"
+
 namespace ze_cpu {
 namespace {
 
@@ -58,6 +60,12 @@ const Replacement replacements[] = {
     {"open", reinterpret_cast<uintptr_t>(&open_file)},
     {"open64", reinterpret_cast<uintptr_t>(&open_file)},
     {"getenv", reinterpret_cast<uintptr_t>(&secure_getenv)},
+    {"malloc", reinterpret_cast<uintptr_t>(&reserve_malloc)},
+    {"calloc", reinterpret_cast<uintptr_t>(&reserve_calloc)},
+    {"realloc", reinterpret_cast<uintptr_t>(&reserve_realloc)},
+    {"aligned_alloc", reinterpret_cast<uintptr_t>(&reserve_aligned_alloc)},
+    {"memalign", reinterpret_cast<uintptr_t>(&reserve_memalign)},
+    {"posix_memalign", reinterpret_cast<uintptr_t>(&reserve_posix_memalign)},
 };
 
 /// What the dynamic section of a loaded library says about its imports.

@@ -11,6 +11,8 @@
 
 #include <level_zero/ze_api.h>
 
+#include "room.h"
+
 namespace ze_cpu {
 namespace {
 
@@ -57,7 +59,7 @@ std::shared_ptr<MemoryFile> MemoryFile::create(size_t size) {
     const int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor < 0)
         throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; // no file descriptors or no memory left
-    if (ftruncate(descriptor, off_t(round_to_pages(size))) != 0 ||
+    if (!may_have_file(round_to_pages(size)) || ftruncate(descriptor, off_t(round_to_pages(size))) != 0 ||
         fcntl(descriptor, F_ADD_SEALS, own_seals) != 0) {
         close(descriptor);
         throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "large_stack.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+
+#include "border/refusal.h"
+
+namespace ze_cpu {
+namespace {
+
+constexpr size_t bytes_of_thread = size_t(8) << 20;
+
+/// Lets the system give the main thread this much stack now, so that a limit that comes later takes
+/// nothing away.
+[[gnu::noinline]] void touch_stack() {
+    volatile char pages[large_stack];
+    for (size_t at = sizeof pages; at > 0; at -= 4096)
+        pages[at - 1] = 0;
+}
+
+bool find_stack_of_thread(uintptr_t here) {
+    pthread_attr_t attributes;
+    void *lowest = nullptr;
+    size_t bytes = 0, guard = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return false;
+    pthread_attr_getstack(&attributes, &lowest, &bytes);
+    pthread_attr_getguardsize(&attributes, &guard);
+    pthread_attr_destroy(&attributes);
+    const size_t kept = guard + large_stack;
+    if (bytes < kept)
+        return false;
+    callers_stack = {reinterpret_cast<uintptr_t>(lowest) + kept, bytes - kept};
+    return here - callers_stack.first < callers_stack.bytes;
+}
+
+struct Call {
+    void (*function)(void *);
+    void *argument;
+};
+
+void *run(void *argument) {
+    const auto &call = *static_cast<Call *>(argument);
+    call.function(call.argument);
+    return nullptr;
+}
+
+} // namespace
+
+bool find_large_stack() {
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    // The stack that the process began with: pthread_getattr_np() would need /proc.
+    const uintptr_t top = getauxval(AT_EXECFN); // above all frames
+    rlimit limit{};
+    getrlimit(RLIMIT_STACK, &limit);
+    const size_t most = std::min<rlim_t>(limit.rlim_cur, size_t(64) << 20);
+    if (here >= top || top - here >= most)
+        return find_stack_of_thread(here);
+    constexpr size_t margin = size_t(64) << 10; // also for the frames from here to touch_stack()
+    if (top - here + large_stack + margin > most)
+        return false;
+    touch_stack();
+    callers_stack = {here, top - here};
+    return true;
+}
+
+void call_on_large_stack(void (*function)(void *), void *argument) {
+    Call call{function, argument};
+    pthread_t thread;
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error == 0) {
+        pthread_attr_setstacksize(&attributes, bytes_of_thread);
+        // The program's handlers of signals must not run on this thread.
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(&thread, &attributes, run, &call);
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        pthread_attr_destroy(&attributes);
+    }
+    if (error != 0)
+        throw refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+                     "the calling thread has less than " + std::to_string(large_stack >> 10) +
+                         " kB of stack left, which the OpenCL runtime may need, and a thread that has more "
+                         "cannot be started (" +
+                         std::strerror(error) + ")");
+    pthread_join(thread, nullptr);
+}
+
+} // namespace ze_cpu
