@@ -15,6 +15,7 @@ from zemm.torch._embedding import QuantEmbedding
 from zemm.torch._module import QuantLinear
 from zemm.torch._obstacles import is_layer, obstacles
 from zemm.torch._report import QuantizedLayer, QuantizeReport
+from zemm.torch._stand_in import StandIn
 from zemm.torch._threads import share_cores
 from zemm.words import Activation
 
@@ -82,6 +83,7 @@ def quantize_(
         if module is not None:
             for parent, key in place.owners:
                 parent._modules[key] = module
+    _untie(model)
     share_cores()
     return QuantizeReport(tuple(_row(place, made) for place in places))
 
@@ -197,6 +199,21 @@ def _sizes(module: Source) -> tuple[int, int]:
     if isinstance(module, torch.nn.Linear):
         return module.in_features, module.out_features
     return module.embedding_dim, module.num_embeddings
+
+
+def _untie(model: torch.nn.Module) -> None:
+    """Have models of Transformers tie no float weights to zemm's modules later on."""
+    for part in model.modules():
+        tied = getattr(part, "all_tied_weights_keys", None)
+        if isinstance(tied, dict):
+            modules = dict(part.named_modules())
+            left = {
+                key: of
+                for key, of in tied.items()
+                if not any(isinstance(modules.get(name.rpartition(".")[0]), StandIn) for name in (key, of))
+            }
+            if len(left) < len(tied):
+                part.all_tied_weights_keys = part._tied_weights_keys = left
 
 
 def _row(place: _Place, made: _Made) -> QuantizedLayer:

@@ -9,14 +9,13 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from zemm.errors import InvalidArgumentsError
 
-_WRITE = (
-    "the {} of a quantised layer are packed and cannot be written to: keep the layer as floats"
-    " (filter= of quantize_(), modules_to_not_convert= of ZemmConfig)"
-)
 
-
-def refuse_write(what: str = "weights") -> None:
-    raise InvalidArgumentsError(_WRITE.format(what))
+def refuse_write() -> None:
+    raise InvalidArgumentsError(
+        "the weights of a quantised module are packed and cannot be written to: initialise and resize modules and"
+        " merge adapters before you quantise them, or keep the module as floats (filter= of quantize_(),"
+        " modules_to_not_convert= of ZemmConfig)"
+    )
 
 
 class LayerTensor(torch.Tensor):
@@ -99,7 +98,7 @@ class StandIn(torch.nn.Module):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("weight", "bias"):
-            refuse_write(name)
+            refuse_write()
         super().__setattr__(name, value)
 
     def reset_parameters(self) -> None:
