@@ -9,15 +9,17 @@ import torch
 from zemm.linear import Linear
 from zemm.torch._layers import remember
 from zemm.torch._parts import NAMES, parts_of
+from zemm.torch._stand_in import dtype_after
 
 PARTS = tuple(f"_{name}" for name in NAMES)
 
 
 class LayerModule(torch.nn.Module):
-    """It has no parameters, and to() and its relatives change nothing. Operators take the layer as
-    _tensors()."""
+    """It has no parameters. to() and its relatives change nothing but float_dtype, and refuse other devices.
+    Operators take the layer as _tensors()."""
 
     layer: Linear | None  # None: nothing has been loaded yet
+    float_dtype: torch.dtype | None = None  # of the weights that the layer stands for; None: not known
     _own_parts: list[torch.Tensor]
 
     def _clear(self) -> None:
@@ -45,6 +47,7 @@ class LayerModule(torch.nn.Module):
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         """What to(), half(), cuda() and their relatives call: the layer stays on its engine."""
+        self.float_dtype = dtype_after(fn, self.float_dtype or torch.float32, type(self).__name__)
         return self
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 """The quantizer that Transformers asks while it loads a checkpoint: it puts placeholders where linear layers
 are quantised, and zemm's modules in their place once their tensors have come."""
 
+import logging
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -11,6 +12,7 @@ from transformers.quantizers.base import HfQuantizer
 
 from zemm.errors import InvalidArgumentsError, UnimplementedError, missing_package
 from zemm.torch import share_cores
+from zemm.torch._obstacles import is_layer, obstacles
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts
@@ -26,6 +28,7 @@ ACTIVATIONS: dict[torch.dtype, Activation] = {
     torch.float16: "f16",
     torch.bfloat16: "bf16",
 }
+_log = logging.getLogger("zemm")
 # Tensors that only quantised layers have.
 _QUANTISED = ("qweight", "weight_packed", "weight_scale")
 _IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
@@ -120,13 +123,24 @@ class Quantizer(HfQuantizer):
 
     def _place(self, model: Any, checkpoint: Checkpoint) -> None:
         kept = tied_modules(model)
+        # A layer that is stored quantised is packed, though its model reads its weights at each call.
+        problems = obstacles(model, slow=not self.pre_quantized)
+        left: dict[str, list[str]] = {}
         for name, module in list(model.named_modules()):
             if (
                 isinstance(module, torch.nn.Linear)
+                and is_layer(module)
                 and name not in kept
                 and self._is_quantised(model, name, module, checkpoint)
             ):
-                model.set_submodule(name, self._placeholder(model, name, module, checkpoint))
+                problem = problems.get(id(module))
+                if problem is None:
+                    model.set_submodule(name, self._placeholder(model, name, module, checkpoint))
+                else:
+                    left.setdefault(problem, []).append(name)
+        for problem, names in left.items():
+            more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+            _log.warning("not quantised: %s%s: %s", names[0], more, problem)
 
     def _is_quantised(self, model: Any, name: str, module: torch.nn.Linear, checkpoint: Checkpoint) -> bool:
         is_head = module is model.get_output_embeddings()
@@ -158,7 +172,7 @@ class Quantizer(HfQuantizer):
             bias = tensors.pop("bias", None)
             with packing(f"the layer {name}"):
                 packed = self._format.layer(place, tensors, bias, activation=self._activation())
-            return part_of(model, name, module_of(packed.layer, packed.columns))
+            return part_of(model, name, module_of(packed.layer, packed.columns, self._dtype))
 
         placeholder = Placeholder(name, wanted, dtypes, self._format.reason(place), build)
         # Transformers' plans look at them.
@@ -223,14 +237,16 @@ class FloatQuantizer(Quantizer):
 def _check_all_placed(model: Any, checkpoint: Checkpoint) -> None:
     """NotImplementedError: a module that stays as it is has quantised weights in the checkpoint. Transformers
     would make up others."""
-    modules = dict(model.named_modules())
+    modules, problems = dict(model.named_modules()), obstacles(model, slow=False)
     for tensor in checkpoint.names():
         name, _, key = tensor.rpartition(".")
         if key in _QUANTISED and name in modules and not isinstance(modules[name], Placeholder):
             kind = type(modules[name]).__name__
+            problem = problems.get(id(modules[name])) or (
+                f"it is a {kind}, or the quantization_config says that it is not quantised"
+            )
             raise UnimplementedError(
-                f"the checkpoint has the tensor {tensor}, but zemm has no layer for {name}: it is a {kind},"
-                " or the quantization_config says that it is not quantised"
+                f"the checkpoint has the tensor {tensor}, but zemm has no layer for {name}: {problem}"
             )
 
 
