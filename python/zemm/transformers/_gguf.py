@@ -28,6 +28,7 @@ from zemm.gguf.formats import FORMATS
 from zemm.torch import QuantEmbedding, QuantLinear
 from zemm.torch._obstacles import obstacles
 from zemm.transformers._parallel import refuse_several
+from zemm.transformers._placeholder import standing_for
 from zemm.transformers._quantizer import ACTIVATIONS, on_the_host, prepare_to_run, tied_modules
 from zemm.words import Activation
 
@@ -51,7 +52,7 @@ class GgufQuantizer(GgufHfQuantizer):
         loader = _Loader(checkpoint_file, model, self.activation or ACTIVATIONS.get(dtype, "f32"), dtype)
         tensors, self._modules = loader.load(), loader.modules
         for path in self._modules:
-            model.set_submodule(path, torch.nn.Identity())
+            model.set_submodule(path, standing_for(model.get_submodule(path)))
         return tensors
 
     def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:

@@ -31,7 +31,7 @@ ACTIVATIONS: dict[torch.dtype, Activation] = {
 _log = logging.getLogger("zemm")
 # Tensors that only quantised layers have.
 _QUANTISED = ("qweight", "weight_packed", "weight_scale")
-_IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
+IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
 
 
 def on_the_host(device_map: Any) -> None:
@@ -72,6 +72,7 @@ class Quantizer(HfQuantizer):
         super().__init__(quantization_config, **kwargs)
         self._format = self._format_of(quantization_config)
         self._files: Any = None
+        self._model: Any = None
         self._dtype = torch.float32
 
     def _format_of(self, config: Any) -> Format:
@@ -79,7 +80,7 @@ class Quantizer(HfQuantizer):
         return FORMATS[method](config.to_dict())
 
     def validate_environment(self, *args: Any, **kwargs: Any) -> None:
-        if _IS_VERSION_4:
+        if IS_VERSION_4:
             try:
                 import accelerate  # noqa: F401
             except ImportError as error:
@@ -91,11 +92,13 @@ class Quantizer(HfQuantizer):
     def _process_model_before_weight_loading(
         self, model: Any, checkpoint_files: Any = None, **kwargs: Any
     ) -> Any:
-        self._files, self._dtype = checkpoint_files, model.dtype
+        self._files, self._dtype, self._model = checkpoint_files, model.dtype, model
         return model
 
-    def update_weight_conversions(self, weight_conversions: list[Any], model: Any) -> list[Any]:
-        """Transformers 5, before it loads: the model's own conversions rename the tensors of the files."""
+    def update_weight_conversions(self, weight_conversions: list[Any], model: Any = None) -> list[Any]:
+        """Transformers 5, before it loads: the model's own conversions rename the tensors of the files.
+        model: given from 5.21 on."""
+        model, self._model = model or self._model, None
         experts = Experts(model, self._format, weight_conversions)
         rename = _renaming(experts.renamings)
         checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
@@ -174,10 +177,7 @@ class Quantizer(HfQuantizer):
                 packed = self._format.layer(place, tensors, bias, activation=self._activation())
             return part_of(model, name, module_of(packed.layer, packed.columns, self._dtype))
 
-        placeholder = Placeholder(name, wanted, dtypes, self._format.reason(place), build)
-        # Transformers' plans look at them.
-        placeholder.in_features, placeholder.out_features = module.in_features, module.out_features
-        return placeholder
+        return Placeholder(module, name, wanted, dtypes, self._format.reason(place), build)
 
     def _activation(self) -> Activation:
         return self.activation if self.activation is not None else ACTIVATIONS.get(self._dtype, "f32")
@@ -186,7 +186,7 @@ class Quantizer(HfQuantizer):
         """Whether Transformers shall not look at the tensor: placeholders check what they get."""
         name, _, _ = param_name.rpartition(".")
         is_ours = isinstance(model.get_submodule(name), Placeholder)
-        return is_ours and (self.pre_quantized or _IS_VERSION_4)
+        return is_ours and (self.pre_quantized or IS_VERSION_4)
 
     def create_quantized_param(
         self, model: Any, param_value: torch.Tensor, param_name: str, *args: Any, **kwargs: Any
