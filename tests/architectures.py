@@ -73,7 +73,7 @@ def _outcome(name: str, way: str, dtype: str) -> tuple[str, str]:
     found = difference(twins, given)
     if not found <= TOLERANCES[dtype]:
         return "failed", f"wrong by {found:.2g}"
-    if name.startswith("causal-") and not _generates(twins, given["input_ids"] if "input_ids" in given else None):
+    if name.startswith("causal-") and not _generates(twins, given.get("input_ids")):
         return "failed", "generate() gives other tokens"
     return "right", f"{found:.1g}, {twins.replaced} quantised"
 
@@ -139,7 +139,9 @@ def work(dtype: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", default=NAMES, metavar="name", help=f"as {NAMES[0]}; all by default")
+    parser.add_argument(
+        "names", nargs="*", default=NAMES, metavar="name", help=f"as {NAMES[0]}; all by default"
+    )
     parser.add_argument("--way", choices=list(WAYS), action="append", help="all by default")
     parser.add_argument("--dtype", choices=list(TOLERANCES), default="float32")
     parser.add_argument("--workers", type=int, default=2)

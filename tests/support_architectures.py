@@ -52,7 +52,7 @@ _SIZES_OF_NAMES = {
 }
 _SIZES = {name: size for size, names in _SIZES_OF_NAMES.items() for name in names.split()}
 _LAYERS = """num_hidden_layers num_layers n_layer n_layers encoder_layers decoder_layers num_decoder_layers
- num_encoder_layers depth num_blocks num_self_attends_per_block""".split()
+ num_encoder_layers depth num_blocks num_self_attends_per_block"""
 # The kind of each layer. A tiny model has a layer of each kind.
 _KINDS = ("layer_types", "mlp_layer_types", "layers_block_type")
 _TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
@@ -247,7 +247,7 @@ def _small(config: Any) -> dict[str, Any]:
             if value >= VOCABULARY - 10:
                 special -= 1
                 found[name] = _TOKENS.get(name, special)
-        elif name in _LAYERS:
+        elif name in _LAYERS.split():
             found[name] = layers
         elif name == "num_key_value_heads" and "qk_rope_head_dim" in names:
             found[name] = _SIZES["num_attention_heads"]
@@ -259,7 +259,9 @@ def _small(config: Any) -> dict[str, Any]:
 
 
 def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    both = {key: _merged(base[key], more[key]) for key in base.keys() & more.keys() if _are_maps(base, more, key)}
+    both = {
+        key: _merged(base[key], more[key]) for key in base.keys() & more.keys() if _are_maps(base, more, key)
+    }
     return {**base, **more, **both}
 
 

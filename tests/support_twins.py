@@ -6,6 +6,7 @@ The float twin has the dequantised weights. So what differs is wrong, and not th
 
 import copy
 import json
+import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from support_architectures import torch
 from support_checkpoints import in_words
 from transformers.conversion_mapping import get_model_conversion_mapping
 from zemm.torch import QuantLinear, quantize_
+from zemm.torch._obstacles import obstacle, obstacles
 from zemm.transformers import ZemmConfig, registered
 from zemm.transformers._experts import QuantExperts
 from zemm.transformers._quantizer import _renaming, tied_modules
@@ -47,8 +49,13 @@ def by_config(model: Any, folder: Path) -> Twins:
     """ZemmConfig"""
     model.save_pretrained(folder)
     twin = _load(model, folder)
-    quantised = _load(model, folder, quantization_config=ZemmConfig(bits=8, group=GROUP))
-    left = _left(quantised)
+    log, messages = logging.getLogger("zemm"), _Messages()
+    log.addHandler(messages)
+    try:
+        quantised = _load(model, folder, quantization_config=ZemmConfig(bits=8, group=GROUP))
+    finally:
+        log.removeHandler(messages)
+    left = _left(quantised, twin, messages.all)
     return Twins(quantised, twin, _give_weights(quantised, twin), left)
 
 
@@ -109,24 +116,29 @@ def _load(model: Any, folder: Path, **options: Any) -> Any:
     return type(model).from_pretrained(folder, dtype=model.dtype, **options).eval()
 
 
-def _left(model: Any) -> dict[str, str]:
-    """Linear layers that are still floats, and why. "": nobody knows."""
-    tied = tied_modules(model)
-    return {
-        name: _why(name, module, model, tied)
-        for name, module in model.named_modules()
-        if isinstance(module, torch.nn.Linear) and not isinstance(module, QuantLinear)
-    }
+class _Messages(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.all = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.all += record.getMessage()
 
 
-def _why(name: str, module: Any, model: Any, tied: set[str]) -> str:
-    if module is model.get_output_embeddings():
-        return "the head"
-    if name in tied:
-        return "it shares its weights"
-    if not module.weight.numel():
-        return "it has no weights"
-    return f"a {type(module).__name__}" if type(module) is not torch.nn.Linear else ""
+def _left(model: Any, twin: Any, said: str) -> dict[str, str]:
+    """Linear layers that are still floats, and why. "": that was not said."""
+    head, tied, problems = model.get_output_embeddings(), tied_modules(model), obstacles(twin)
+
+    def why(name: str, module: Any) -> str:
+        if module is head or name in tied:
+            return "the head" if module is head else "it shares its weights"
+        problem = problems.get(id(twin.get_submodule(name)), "")
+        return problem if problem in said else ""
+
+    linears = (
+        (name, module) for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)
+    )
+    return {name: why(name, module) for name, module in linears if not isinstance(module, QuantLinear)}
 
 
 def _give_weights(quantised: Any, twin: Any) -> int:
@@ -157,7 +169,9 @@ def _set_weights(module: Any, layer: zemm.Linear, name: str) -> None:
     assert fitting, f"{name}: no parameter has the shape {tuple(weights.shape)}"
     distance, key, shown = min(fitting, key=lambda found: found[0])
     parameter = module._parameters[key]
-    assert distance <= float(parameter.abs().max()) / 64, f"{name}.{key} differs by {distance} from its floats"
+    assert distance <= float(parameter.abs().max()) / 64, (
+        f"{name}.{key} differs by {distance} from its floats"
+    )
     values = shown.contiguous().to(parameter.dtype)
     module._parameters[key] = torch.nn.Parameter(values, requires_grad=False)
 
@@ -185,14 +199,20 @@ def _stored_by_gptq(model: Any) -> Callable[[str, Any], bool]:
     head = model.get_output_embeddings()
 
     def is_stored(key: str, tensor: Any) -> bool:
-        if not key.endswith(".weight") or tensor.ndim != 2 or any(size % GROUP for size in tensor.shape):
+        sizes = tensor.shape
+        if (
+            not key.endswith(".weight")
+            or len(sizes) != 2
+            or not sizes.numel()
+            or any(n % GROUP for n in sizes)
+        ):
             return False
         own = rename(key)
         name, _, last = own.rpartition(".")
         if name not in modules:
             name = f"{model.base_model_prefix}.{name}"
         module = modules.get(name)
-        if type(module) is torch.nn.Linear:
+        if isinstance(module, torch.nn.Linear) and obstacle(module) is None:
             return last == "weight" and module is not head and name not in tied
         # A part of the weights of all experts.
         parameter = getattr(module, last, None)

@@ -17,6 +17,8 @@ from zemm.torch._stand_in import StandIn
 
 # These read the weights of the linears that they have, and do not call them.
 _READERS = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer)
+# Their forward() computes what that of torch.nn.Linear does.
+_PLAIN = ("transformers.models.falcon.modeling_falcon.FalconLinear",)
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -58,7 +60,8 @@ def _obstacles(module: Any, owners: Iterable[torch.nn.Module]) -> Iterator[str]:
     if torch.nn.utils.parametrize.is_parametrized(module):
         yield "it has parametrisations: torch.nn.utils.parametrize.remove_parametrizations() ends them"
     base = torch.nn.Linear if isinstance(module, torch.nn.Linear) else torch.nn.Embedding
-    if type(module).forward is not base.forward or "forward" in module.__dict__:
+    is_plain = type(module).forward is base.forward or _name_of(type(module)) in _PLAIN
+    if not is_plain or "forward" in module.__dict__:
         yield f"this {kind} has a forward() of its own"
     if type(module).__call__ is not torch.nn.Module.__call__:
         yield f"this {kind} has a __call__() of its own"
@@ -86,6 +89,10 @@ def _obstacles(module: Any, owners: Iterable[torch.nn.Module]) -> Iterator[str]:
         yield f"its max_norm {module.max_norm} changes its table when it is called"
     if 0 in weight.shape:
         yield f"its weight has shape {tuple(weight.shape)}: nothing to multiply"
+
+
+def _name_of(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _adapters(model: torch.nn.Module) -> dict[int, str]:
