@@ -41,6 +41,10 @@ USES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "out": lambda x, w, b: torch.mm(x, w.t(), out=torch.empty(2, N)),
     "a copy": lambda x, w, b: copy.deepcopy(w) + pickle.loads(pickle.dumps(b))[:, None],
     "a list": lambda x, w, b: torch.tensor(w.tolist()),
+    "gradient of x": lambda x, w, b: torch.autograd.grad(
+        torch.nn.functional.linear(x := x.requires_grad_(), w, b).sum(), x
+    )[0],
+    "many x": lambda x, w, b: torch.vmap(lambda row: torch.nn.functional.linear(row, w, b))(x),
     "likes": lambda x, w, b: torch.zeros_like(w) + w.new_ones(()),
     "printed": lambda x, w, b: torch.tensor(len(f"{w}{b!r}")),
 }
@@ -94,6 +98,39 @@ def test_writes_are_refused(write: str) -> None:
     with pytest.raises(ValueError, match="packed and cannot be written to: initialise"), torch.no_grad():
         WRITES[write](module)
     assert torch.equal(module(x), y)
+    assert torch.equal(module.weight.clone(), torch.from_numpy(table_of(module)))
+
+
+MEMORY: dict[str, Callable[[Any], Any]] = {
+    "address": lambda w: w.data_ptr(),
+    "storage": lambda w: w.untyped_storage(),
+    "shared memory": lambda w: w.share_memory_(),
+    "a layer's x": lambda w: zemm.Linear.from_float(np.ones((K, 8), np.float32))(w),
+}
+
+
+@pytest.mark.parametrize("use", MEMORY)
+def test_values_have_no_memory(use: str) -> None:
+    with pytest.raises(ValueError, match=r"no memory of their own: clone\(\) gives a plain tensor"):
+        MEMORY[use](module_of("u8").weight)
+
+
+def test_arrays_of_others() -> None:
+    module = module_of("u8")
+    table = table_of(module)
+    for array in (np.asarray(module.weight), np.from_dlpack(module.weight), torch.from_dlpack(module.weight)):
+        assert np.array_equal(array, table)
+    layer = zemm.Linear.from_quantized(module.weight, transposed=True)
+    assert np.array_equal(layer(np.eye(K, dtype=np.float32)).T, table)
+
+
+def test_one_tensor_until_the_layer_changes() -> None:
+    module = module_of("u8")
+    weight = module.weight
+    assert module.weight is weight
+    assert module.half().weight is not weight
+    module.float().load_state_dict(module_of("u8", seed=2).state_dict())
+    assert torch.equal(weight.clone(), torch.from_numpy(table_of(module_of("u8"))))
     assert torch.equal(module.weight.clone(), torch.from_numpy(table_of(module)))
 
 

@@ -15,7 +15,6 @@ from zemm.torch import _torchao
 from zemm.torch._layer_module import LayerModule
 from zemm.torch._obstacles import obstacle
 from zemm.torch._operator import embedding, is_dispatched, linear
-from zemm.torch._saving import refuse_to_save
 from zemm.torch._stand_in import LayerTensor, StandIn
 from zemm.torch._state import faults_of
 from zemm.words import Activation
@@ -65,7 +64,6 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
         load_state_dict() to fill; bits, groups and whether there is a bias come from there. bias: what an
         empty module shows. engine: of the layer to come; None: the default one."""
         torch.nn.Module.__init__(self)
-        refuse_to_save()
         if out_features is not None:
             self._empty(in_features, out_features, bool(check.flag(bias, "bias")), engine)
             return
@@ -147,13 +145,14 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
         self.in_features = check.integer(in_features, "in_features", 1)
         self.out_features = check.integer(out_features, "out_features", 1)
         self._engine = engine if engine is None else check.instance(engine, Engine, "engine")
-        self._bias_to_come = bias
+        self._has_bias = bias
 
     def _set(self, layer: Linear) -> None:
         super()._set(layer)
         self._engine = layer.engine
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._dtype = dtype_of(layer.dst_dtype) if layer.dst_dtype is not None else None
+        self._has_bias = layer.bias is not None
         self._bias_dtype = from_array(layer.bias).dtype if layer.bias is not None else None
         if self.float_dtype is None:
             named = {name: dtype for dtype, name in _NAMES.items()}
@@ -165,35 +164,39 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
         return self._weight(self.float_dtype or torch.float32)
 
     def _weight(self, dtype: torch.dtype) -> torch.Tensor:
-        shape, parts = (self.out_features, self.in_features), self._parts()
-        like = torch.empty(shape, dtype=dtype, device="meta")
-        if parts is None:
-            return like
+        n, k = self.out_features, self.in_features
 
-        def values() -> torch.Tensor:
-            return embedding(torch.arange(shape[0], device="cpu"), parts, shape[1], dtype)
+        def values(parts: list[torch.Tensor]) -> torch.Tensor:
+            return embedding(torch.arange(n, device="cpu"), parts, k, dtype)
 
-        return values() if torch.compiler.is_compiling() else LayerTensor(values, like)
+        return self._stand_in("weight", (n, k), dtype, values)
 
     @property
     def bias(self) -> torch.Tensor | None:
         """[out_features], or None"""
-        stored, parts = self._bias_dtype, self._parts()
-        dtype = self.float_dtype or torch.float32
-        like = torch.empty(self.out_features, dtype=dtype, device="meta")
-        if parts is None:
-            return like if self._bias_to_come else None
-        if stored is None:
+        stored, dtype = self._bias_dtype, self.float_dtype or torch.float32
+        if not self._has_bias:
             return None
 
-        def values() -> torch.Tensor:
+        def values(parts: list[torch.Tensor]) -> torch.Tensor:
             return parts[-1].view(stored).to(dtype)
 
-        return values() if torch.compiler.is_compiling() else LayerTensor(values, like)
+        return self._stand_in("bias", (self.out_features,), dtype, values)
 
-    def _parts(self) -> list[torch.Tensor] | None:
-        """The layer as tensors; None: nothing has been loaded yet."""
-        return super()._tensors() if self._config is not None else None
+    def _stand_in(self, name: str, shape: tuple[int, ...], dtype: torch.dtype, values: Any) -> torch.Tensor:
+        """The tensor of a name, whose values are computed of the layer's parts. It is kept, as models ask for
+        its type at each call."""
+        if torch.compiler.is_compiling() and self._config is not None:
+            computed: torch.Tensor = values(self._tensors())
+            return computed
+        kept = self._kept.get((name, dtype))
+        if kept is not None and self._has_own_parts():
+            return kept
+        made = torch.empty(shape, dtype=dtype, device="meta")
+        if self._config is not None:
+            parts = self._tensors()
+            made = self._kept[name, dtype] = LayerTensor(lambda: values(parts), made)
+        return made
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """ValueError: x does not fit, is not on the host, or has a gradient. Or the module is empty."""
@@ -251,6 +254,5 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
         if self.layer is not None:
             return repr(self.layer)
         return (
-            f"in_features={self.in_features}, out_features={self.out_features}, bias={self._bias_to_come},"
-            " empty"
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self._has_bias}, empty"
         )

@@ -10,11 +10,10 @@ import sys
 from typing import Any
 
 from zemm.errors import UnimplementedError
-from zemm.torch._layer_module import LayerModule
 
 
-def refuse_to_save() -> None:
-    """Have Transformers, if the program has imported it, ask before it saves a model."""
+def refuse_to_save(layers: type) -> None:
+    """Have Transformers, if the program has imported it, refuse to save models that have such layers."""
     models = sys.modules.get("transformers.modeling_utils")
     kind = getattr(models, "PreTrainedModel", None)
     if kind is None or hasattr(kind.save_pretrained, "_asks_zemm"):
@@ -25,15 +24,15 @@ def refuse_to_save() -> None:
     def save_pretrained(self: Any, *args: Any, **kwargs: Any) -> Any:
         # With adapters of peft Transformers saves these alone.
         if not getattr(self, "_hf_peft_config_loaded", False):
-            _check(self)
+            _check(self, layers)
         return save(self, *args, **kwargs)
 
     save_pretrained._asks_zemm = True  # type: ignore[attr-defined]
     kind.save_pretrained = save_pretrained
 
 
-def _check(model: Any) -> None:
-    name = next((name for name, part in model.named_modules() if isinstance(part, LayerModule)), None)
+def _check(model: Any, layers: type) -> None:
+    name = next((name for name, part in model.named_modules() if isinstance(part, layers)), None)
     if name is not None:
         raise UnimplementedError(
             f"save_pretrained() cannot save the layer {name}, which is zemm's: Transformers would load random"

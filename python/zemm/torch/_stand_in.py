@@ -12,8 +12,8 @@ from zemm.errors import InvalidArgumentsError
 
 def refuse_write() -> None:
     raise InvalidArgumentsError(
-        "the weights of a quantised module are packed and cannot be written to: initialise and resize modules and"
-        " merge adapters before you quantise them, or keep the module as floats (filter= of quantize_(),"
+        "the weights of a quantised module are packed and cannot be written to: initialise and resize modules"
+        " and merge adapters before you quantise them, or keep the module as floats (filter= of quantize_(),"
         " modules_to_not_convert= of ZemmConfig)"
     )
 
@@ -33,6 +33,7 @@ class LayerTensor(torch.Tensor):
             cls, like.shape, strides=like.stride(), dtype=like.dtype, device="cpu"
         )
         made._compute = compute
+        torch._C._set_throw_on_mutable_data_ptr(made)  # code of C++ that wants the bytes gets an error
         return made
 
     @classmethod
@@ -59,8 +60,19 @@ class LayerTensor(torch.Tensor):
     def numpy(self, *, force: bool = False) -> Any:
         return self.clone().numpy(force=force)
 
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.clone().__dlpack__(**kwargs)
+
     def tolist(self) -> Any:
         return self.clone().tolist()
+
+    def _no_memory(self, *args: Any, **kwargs: Any) -> Any:
+        raise InvalidArgumentsError(
+            "the weights of a quantised module are computed when they are read and have no memory of their"
+            " own: clone() gives a plain tensor"
+        )
+
+    data_ptr = untyped_storage = storage = share_memory_ = _no_memory
 
     def __setitem__(self, index: Any, value: Any) -> None:
         refuse_write()
