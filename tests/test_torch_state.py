@@ -239,12 +239,36 @@ def test_state_of_big_endian_arrays() -> None:
         assert torch.equal(form(foreign)(x_of(3)), module(x_of(3)))
 
 
-def test_to_changes_nothing() -> None:
+def test_to_changes_no_numbers() -> None:
     module, x = module_of("u8"), x_of(3)
     y = module(x)
-    for moved in (module.half(), module.double(), module.to("meta"), module.to_empty(device="meta")):
+    for moved in (module.half(), module.double(), module.to("cpu"), module.cpu(), module.share_memory()):
         assert moved is module
         assert torch.equal(module(x), y)
+
+
+MOVES: dict[str, Callable[[Any], Any]] = {
+    "meta": lambda module: module.to("meta"),
+    "a type and meta": lambda module: module.to(torch.device("meta"), torch.float16),
+    "without bytes": lambda module: module.to_empty(device="meta"),
+    "cuda": lambda module: module.cuda(),
+    "cuda by to": lambda module: module.to("cuda"),
+}
+
+
+@pytest.mark.parametrize("kind", ["layer", "model", "embedding", "tied embedding", "empty"])
+@pytest.mark.parametrize("move", MOVES)
+def test_other_devices_are_refused(move: str, kind: str) -> None:
+    module = module_of("u8")
+    other = {
+        "layer": module,
+        "model": torch.nn.Sequential(torch.nn.ReLU(), module),
+        "embedding": zemm.torch.QuantEmbedding.from_embedding(torch.nn.Embedding(N, K), group=GROUP),
+        "tied embedding": zemm.torch.QuantEmbedding.of(module),
+        "empty": zemm.torch.QuantLinear(K, N),
+    }[kind]
+    with pytest.raises(ValueError, match=r"a Quant\w+ takes tensors of the host and cannot be moved \("):
+        MOVES[move](other)
 
 
 @pytest.mark.parametrize("kind", ["u8", "u4, int8", "no bias", "f8 with one scale"])

@@ -7,10 +7,12 @@ import torch
 
 from zemm.errors import InvalidArgumentsError
 from zemm.torch._module import QuantLinear
+from zemm.torch._obstacles import obstacle
 from zemm.torch._operator import embedding
+from zemm.torch._stand_in import StandIn, dtype_after
 
 
-class QuantEmbedding(torch.nn.Module):
+class QuantEmbedding(StandIn, torch.nn.Embedding):
     """Rows of a quantised table [num_embeddings, embedding_dim], which lies in memory as the weights of a
     QuantLinear from embedding_dim to num_embeddings features. Inference only.
 
@@ -21,10 +23,14 @@ class QuantEmbedding(torch.nn.Module):
     "table.values" and so on. One of a head keeps nothing: the head's module has the state, and when that
     loads other weights, the embedding reads these.
 
-    dtype: of the rows.
+    The module is a torch.nn.Embedding for others, without parameters. `weight` [num_embeddings,
+    embedding_dim] is as that of QuantLinear.
+
+    dtype: of the rows, which to() and its relatives change. They refuse other devices.
     """
 
     table: QuantLinear
+    padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse = None, None, 2.0, False, False
 
     def __init__(
         self,
@@ -35,7 +41,7 @@ class QuantEmbedding(torch.nn.Module):
         table: QuantLinear | None = None,
     ) -> None:
         """table: the module to read; None: an empty one of the embedding's own, for load_state_dict()."""
-        super().__init__()
+        torch.nn.Module.__init__(self)
         self.num_embeddings, self.embedding_dim, self.dtype = num_embeddings, embedding_dim, dtype
         if table is None:
             self.table = QuantLinear(embedding_dim, num_embeddings, bias=False)
@@ -65,10 +71,8 @@ class QuantEmbedding(torch.nn.Module):
             raise InvalidArgumentsError(
                 f"embedding is a {type(embedding).__name__}, not a torch.nn.Embedding"
             )
-        if embedding.max_norm is not None:
-            raise InvalidArgumentsError(
-                f"embedding has max_norm {embedding.max_norm}, which changes its table when it is called"
-            )
+        if (problem := obstacle(embedding)) is not None:
+            raise InvalidArgumentsError(f"embedding cannot be replaced: {problem}")
         made = cls(embedding.num_embeddings, embedding.embedding_dim, dtype=embedding.weight.dtype)
         with torch.device("meta"):
             plain = torch.nn.Linear(embedding.embedding_dim, embedding.num_embeddings, bias=False)
@@ -83,6 +87,16 @@ class QuantEmbedding(torch.nn.Module):
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """[.., embedding_dim]. IndexError: an index is out of range."""
         return embedding(ids, self.table._tensors(), self.embedding_dim, self.dtype)
+
+    @property
+    def weight(self) -> torch.Tensor:
+        """[num_embeddings, embedding_dim]"""
+        return self.table._weight(self.dtype)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        super()._apply(fn, recurse)
+        self.dtype = dtype_after(fn, self.dtype, type(self).__name__)
+        return self
 
     def extra_repr(self) -> str:
         tied = "" if "table" in self._modules else ", tied to a QuantLinear"

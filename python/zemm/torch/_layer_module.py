@@ -9,27 +9,33 @@ import torch
 from zemm.linear import Linear
 from zemm.torch._layers import remember
 from zemm.torch._parts import NAMES, parts_of
+from zemm.torch._saving import refuse_to_save
+from zemm.torch._stand_in import dtype_after
 
 PARTS = tuple(f"_{name}" for name in NAMES)
 
 
 class LayerModule(torch.nn.Module):
-    """It has no parameters, and to() and its relatives change nothing. Operators take the layer as
-    _tensors()."""
+    """It has no parameters. to() and its relatives change nothing but float_dtype, and refuse other devices.
+    Operators take the layer as _tensors()."""
 
     layer: Linear | None  # None: nothing has been loaded yet
+    float_dtype: torch.dtype | None = None  # of the weights that the layer stands for; None: not known
     _own_parts: list[torch.Tensor]
+    _kept: dict[Any, torch.Tensor]  # what others read, made of the own parts
 
     def _clear(self) -> None:
+        refuse_to_save(LayerModule)
         self.layer = None
-        self._own_parts = []
+        self._own_parts, self._kept = [], {}
         for name in PARTS:
             self.register_buffer(name, None, persistent=False)
 
     def _set(self, layer: Linear) -> None:
+        refuse_to_save(LayerModule)
         self.layer = layer
         parts = parts_of(layer)
-        self._own_parts = parts if remember(parts, layer) else []
+        self._own_parts, self._kept = parts if remember(parts, layer) else [], {}
         for name, part in zip(PARTS, parts, strict=True):
             self.register_buffer(name, part, persistent=False)
 
@@ -45,12 +51,13 @@ class LayerModule(torch.nn.Module):
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         """What to(), half(), cuda() and their relatives call: the layer stays on its engine."""
+        self.float_dtype = dtype_after(fn, self.float_dtype or torch.float32, type(self).__name__)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy or a pickle has the layer, which makes its parts anew."""
         buffers = {name: None if name in PARTS else buffer for name, buffer in self._buffers.items()}
-        return {**self.__dict__, "_buffers": buffers, "_own_parts": []}
+        return {**self.__dict__, "_buffers": buffers, "_own_parts": [], "_kept": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -13,14 +13,16 @@ from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch import _torchao
 from zemm.torch._layer_module import LayerModule
-from zemm.torch._operator import is_dispatched, linear
+from zemm.torch._obstacles import obstacle
+from zemm.torch._operator import embedding, is_dispatched, linear
+from zemm.torch._stand_in import LayerTensor, StandIn
 from zemm.torch._state import faults_of
 from zemm.words import Activation
 
 _NAMES: dict[torch.dtype, Activation] = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 
 
-class QuantLinear(LayerModule):
+class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
     """y = x @ weights + bias on the host, with quantised weights. Inference only.
 
         module = zemm.torch.QuantLinear.from_linear(linear, bits=4, group=128)
@@ -33,7 +35,12 @@ class QuantLinear(LayerModule):
     state_dict() has the layer's plain (not packed) arrays as tensors. load_state_dict() packs them
     for this machine. The layer must have the module's in_features and out_features, and the shapes
     that it had when it was saved; its bits, groups, bias and activation may be others than the
-    module's. The module has no parameters, and to() and its relatives change nothing.
+    module's.
+
+    The module is a torch.nn.Linear for others, without parameters. `weight` [out_features, in_features] and
+    `bias` tell the type, shape and device of what the layer stands for; an operation that reads them gets the
+    dequantised values, and one that writes to them is refused. to() and its relatives change the type of
+    `weight` and `bias` alone, and refuse other devices. Of an empty module they are on the device meta.
 
     A program of torch.export has the packed weights. Another process needs only `import zemm.torch`
     to load and run it; a machine that wants another layout packs them again at the first call.
@@ -56,7 +63,7 @@ class QuantLinear(LayerModule):
         """QuantLinear(layer) has the layer. QuantLinear(in_features, out_features) is empty, for
         load_state_dict() to fill; bits, groups and whether there is a bias come from there. bias: what an
         empty module shows. engine: of the layer to come; None: the default one."""
-        super().__init__()
+        torch.nn.Module.__init__(self)
         if out_features is not None:
             self._empty(in_features, out_features, bool(check.flag(bias, "bias")), engine)
             return
@@ -85,9 +92,31 @@ class QuantLinear(LayerModule):
         arguments of zemm.Linear.from_float(). Of a linear on the device meta an empty module is made, as
         by QuantLinear(in_features, out_features). Weights that torchao has quantised (Int4Tensor,
         IntxUnpackedToInt8Tensor) are taken as they are, whatever bits, group and symmetric say; if it
-        quantises the activations, too, activation is "int8" by default."""
+        quantises the activations, too, activation is "int8" by default.
+
+        ValueError: an argument is wrong, or the linear does more than y = x @ weights + bias: it has a
+        forward() of its own, hooks or parametrisations."""
         if not isinstance(linear, torch.nn.Linear):
             raise InvalidArgumentsError(f"linear is a {type(linear).__name__}, not a torch.nn.Linear")
+        if (problem := obstacle(linear)) is not None:
+            raise InvalidArgumentsError(f"linear cannot be replaced: {problem}")
+        made = cls._of_linear(
+            linear, bits=bits, group=group, symmetric=symmetric, activation=activation, **more
+        )
+        made.float_dtype = linear.weight.dtype
+        return made
+
+    @classmethod
+    def _of_linear(
+        cls,
+        linear: torch.nn.Linear,
+        *,
+        bits: int,
+        group: int | None,
+        symmetric: bool,
+        activation: Activation | None,
+        **more: Any,
+    ) -> "QuantLinear":
         if linear.weight.is_meta:
             n, k = linear.weight.shape
             return cls(k, n, linear.bias is not None, engine=more.get("engine"))
@@ -112,17 +141,62 @@ class QuantLinear(LayerModule):
 
     def _empty(self, in_features: Any, out_features: int, bias: bool, engine: Engine | None) -> None:
         self._clear()
-        self._dtype = None
+        self._dtype, self._bias_dtype = None, None
         self.in_features = check.integer(in_features, "in_features", 1)
         self.out_features = check.integer(out_features, "out_features", 1)
         self._engine = engine if engine is None else check.instance(engine, Engine, "engine")
-        self._bias_to_come = bias
+        self._has_bias = bias
 
     def _set(self, layer: Linear) -> None:
         super()._set(layer)
         self._engine = layer.engine
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._dtype = dtype_of(layer.dst_dtype) if layer.dst_dtype is not None else None
+        self._has_bias = layer.bias is not None
+        self._bias_dtype = from_array(layer.bias).dtype if layer.bias is not None else None
+        if self.float_dtype is None:
+            named = {name: dtype for dtype, name in _NAMES.items()}
+            self.float_dtype = named.get(layer.activation, torch.float32)
+
+    @property
+    def weight(self) -> torch.Tensor:
+        """[out_features, in_features]"""
+        return self._weight(self.float_dtype or torch.float32)
+
+    def _weight(self, dtype: torch.dtype) -> torch.Tensor:
+        n, k = self.out_features, self.in_features
+
+        def values(parts: list[torch.Tensor]) -> torch.Tensor:
+            return embedding(torch.arange(n, device="cpu"), parts, k, dtype)
+
+        return self._stand_in("weight", (n, k), dtype, values)
+
+    @property
+    def bias(self) -> torch.Tensor | None:
+        """[out_features], or None"""
+        stored, dtype = self._bias_dtype, self.float_dtype or torch.float32
+        if not self._has_bias:
+            return None
+
+        def values(parts: list[torch.Tensor]) -> torch.Tensor:
+            return parts[-1].view(stored).to(dtype)
+
+        return self._stand_in("bias", (self.out_features,), dtype, values)
+
+    def _stand_in(self, name: str, shape: tuple[int, ...], dtype: torch.dtype, values: Any) -> torch.Tensor:
+        """The tensor of a name, whose values are computed of the layer's parts. It is kept, as models ask for
+        its type at each call."""
+        if torch.compiler.is_compiling() and self._config is not None:
+            computed: torch.Tensor = values(self._tensors())
+            return computed
+        kept = self._kept.get((name, dtype))
+        if kept is not None and self._has_own_parts():
+            return kept
+        made = torch.empty(shape, dtype=dtype, device="meta")
+        if self._config is not None:
+            parts = self._tensors()
+            made = self._kept[name, dtype] = LayerTensor(lambda: values(parts), made)
+        return made
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """ValueError: x does not fit, is not on the host, or has a gradient. Or the module is empty."""
@@ -180,6 +254,5 @@ class QuantLinear(LayerModule):
         if self.layer is not None:
             return repr(self.layer)
         return (
-            f"in_features={self.in_features}, out_features={self.out_features}, bias={self._bias_to_come},"
-            " empty"
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self._has_bias}, empty"
         )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.torch.quantize_(): replaces the linear layers of a model."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,16 +14,14 @@ from zemm.errors import InvalidArgumentsError, UnimplementedError
 from zemm.torch import _torchao
 from zemm.torch._embedding import QuantEmbedding
 from zemm.torch._module import QuantLinear
-from zemm.torch._operator import TYPES
+from zemm.torch._obstacles import is_layer, obstacles
 from zemm.torch._report import QuantizedLayer, QuantizeReport
+from zemm.torch._stand_in import StandIn
 from zemm.torch._threads import share_cores
 from zemm.words import Activation
 
 Filter = Callable[[torch.nn.Module, str], bool]
 Source = Any  # a torch.nn.Linear or a torch.nn.Embedding
-
-# These read the weights of the linears that they have, and do not call them.
-_READERS = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer)
 
 
 def quantize_(
@@ -45,8 +43,9 @@ def quantize_(
     group: elements of K that share a scale. Where it does not divide K, the last group of a layer is shorter.
     None: all of K. activation_group likewise.
 
-    filter: called with a module and its name; what it refuses stays as it is. Layers that cannot be
-    replaced stay, too, and the report has the reason.
+    filter: called with a module and its name; what it refuses stays as it is. So do layers that cannot be
+    replaced, those whose weights the model itself reads or writes when it is called, and adapters of the
+    package peft; the report has the reason.
 
     embeddings: also replace each torch.nn.Embedding by a QuantEmbedding. One whose weight is also that
     of a linear layer (tied) reads the packed weights of that layer. False: embeddings stay as they are,
@@ -64,16 +63,15 @@ def quantize_(
     """
     if not isinstance(model, torch.nn.Module):
         raise InvalidArgumentsError(f"model is {check.shown(model)}, not a torch.nn.Module")
-    if isinstance(model, torch.nn.Linear):
+    if isinstance(model, torch.nn.Linear) and is_layer(model):
         raise InvalidArgumentsError(
             "model is itself a torch.nn.Linear, which nothing can replace in place: use"
             " zemm.torch.QuantLinear.from_linear(model)"
         )
     if group is not None:
         check.integer(group, "group", 1)
-    wanted = _Wanted(
-        {"bits": bits, "group": group, "activation": activation, "symmetric": symmetric, **more}, filter
-    )
+    arguments = {"bits": bits, "group": group, "activation": activation, "symmetric": symmetric, **more}
+    wanted = _Wanted(arguments, filter, obstacles(model))
     places = _places_of(model, bool(check.flag(embeddings, "embeddings")))
     made = _Made()
     with steps(len(places), progress) as begin:
@@ -86,6 +84,7 @@ def quantize_(
         if module is not None:
             for parent, key in place.owners:
                 parent._modules[key] = module
+    _untie(model)
     share_cores()
     return QuantizeReport(tuple(_row(place, made) for place in places))
 
@@ -102,10 +101,12 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """How layers are quantised: arguments of from_linear(), and which ones."""
+    """How layers are quantised: arguments of from_linear(), and which ones. obstacles: why layers stay, by
+    their id."""
 
     arguments: dict[str, Any]
     filter: Filter | None
+    obstacles: dict[int, str]
 
 
 @dataclass
@@ -123,7 +124,7 @@ def _places_of(model: torch.nn.Module, embeddings: bool) -> list[_Place]:
     """The linears of a model, and its embeddings that are wanted or tied to one of them."""
     found: dict[int, _Place] = {}
     for name, module in model.named_modules(remove_duplicate=False):
-        if isinstance(module, (torch.nn.Linear, torch.nn.Embedding)) and module is not model:
+        if is_layer(module) and module is not model:
             owner, _, key = name.rpartition(".")
             place = found.setdefault(id(module), _Place(name, module, [], embeddings))
             place.owners.append((model.get_submodule(owner), key))
@@ -144,7 +145,12 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
     """Make the module that replaces a place's, or note why there is none."""
     module, key = place.module, id(place.module)
     is_head = isinstance(module, torch.nn.Linear)
-    reason = _obstacle(place, wanted) if is_head or place.is_asked else "it stays: embeddings=False"
+    if not is_head and not place.is_asked:
+        reason: str | None = "it stays: embeddings=False"
+    elif wanted.filter is not None and not wanted.filter(module, place.name):
+        reason = "filter refuses it"
+    else:
+        reason = wanted.obstacles.get(key)
     if reason is None:
         arguments = dict(wanted.arguments)
         if _torchao.is_torchao(weight := _weight_of(module)):
@@ -174,7 +180,9 @@ def _quantised(module: Source, arguments: dict[str, Any], made: _Made) -> torch.
     shared = (id(module.weight), id(module.bias))
     known = made.by_weight.get(shared)
     if known is not None and known.layer is not None:
-        return QuantLinear(known.layer)
+        again = QuantLinear(known.layer)
+        again.float_dtype = known.float_dtype
+        return again
     new = made.by_weight[shared] = QuantLinear.from_linear(module, **arguments)
     return new
 
@@ -198,50 +206,26 @@ def _tied(module: Source, places: list[_Place], made: _Made) -> QuantEmbedding |
     return None
 
 
-def _obstacle(place: _Place, wanted: _Wanted) -> str | None:
-    """Why a module cannot be replaced, or is not to be. None: it can."""
-    return next(_obstacles(place, wanted), None)
-
-
-def _obstacles(place: _Place, wanted: _Wanted) -> Iterator[str]:
-    module = place.module
-    base = torch.nn.Linear if isinstance(module, torch.nn.Linear) else torch.nn.Embedding
-    kind = type(module).__name__
-    if wanted.filter is not None and not wanted.filter(module, place.name):
-        yield "filter refuses it"
-    if torch.nn.utils.parametrize.is_parametrized(module):
-        yield "it has parametrisations: torch.nn.utils.parametrize.remove_parametrizations() ends them"
-    if type(module).forward is not base.forward or "forward" in module.__dict__:
-        yield f"this {kind} has a forward() of its own"
-    for parent, _ in place.owners:
-        if isinstance(parent, _READERS):
-            yield f"the {type(parent).__name__} that has it reads its weight itself"
-    weight = _weight_of(module)
-    if weight is None:
-        yield "its weight is no parameter"
-    if torch.nn.parameter.is_lazy(weight):
-        yield "its sizes are not known yet: call the model once"
-    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-    if any(getattr(module, name) for name in hooks):
-        yield "it has hooks, which would be lost"
-    if weight.device.type not in ("cpu", "meta"):
-        yield f"its weight is on the device {weight.device}: move the model to the CPU first"
-    if _torchao.is_torchao(weight):
-        if (problem := _torchao.problem_of(weight)) is not None:
-            yield problem
-    elif weight.dtype not in TYPES:
-        yield f"its weight has type {weight.dtype}, which cannot be quantised"
-    if isinstance(module, torch.nn.Embedding) and module.max_norm is not None:
-        yield f"its max_norm {module.max_norm} changes its table when it is called"
-    if 0 in weight.shape:
-        yield f"its weight has shape {tuple(weight.shape)}: nothing to multiply"
-
-
 def _sizes(module: Source) -> tuple[int, int]:
     """K and N."""
     if isinstance(module, torch.nn.Linear):
         return module.in_features, module.out_features
     return module.embedding_dim, module.num_embeddings
+
+
+def _untie(model: torch.nn.Module) -> None:
+    """Have models of Transformers tie no float weights to zemm's modules later on."""
+    for part in model.modules():
+        tied = getattr(part, "all_tied_weights_keys", None)
+        if isinstance(tied, dict):
+            modules = dict(part.named_modules())
+            left = {
+                key: of
+                for key, of in tied.items()
+                if not any(isinstance(modules.get(name.rpartition(".")[0]), StandIn) for name in (key, of))
+            }
+            if len(left) < len(tied):
+                part.all_tied_weights_keys = part._tied_weights_keys = left
 
 
 def _row(place: _Place, made: _Made) -> QuantizedLayer:

@@ -23,6 +23,7 @@ from zemm.words import DataType
 
 # In the order in which they change a value.
 _PARAMETERS = (("zero_points", torch.sub), ("scales", torch.mul), ("offsets", torch.add))
+_PIECE = 2**20  # elements that are read at once, for which some 40 bytes each are needed meanwhile
 # The values of its 16 codes.
 _F4_E2M1 = torch.from_numpy(np.arange(16, dtype=np.uint8).view(numpy_dtype("f4_e2m1")).astype(np.float32))
 
@@ -74,6 +75,16 @@ def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) 
             raise IndexError(
                 f"index {low if low < 0 else high} is not in 0..{count - 1}, the embedding's rows"
             )
+    y = torch.empty((len(rows), k), dtype=dtype, device="cpu")
+    step = max(1, _PIECE // k)
+    for first in range(0, len(rows), step):
+        y[first : first + step] = _read(named, layout, rows[first : first + step])
+    return y.reshape(*ids.shape, k)
+
+
+def _read(named: dict[str, torch.Tensor], layout: _Layout, rows: torch.Tensor) -> torch.Tensor:
+    """These rows as float32, [rows, K]."""
+    k = len(layout.of_k)
     values = _values(named["weights"], layout, layout.of_n[rows][:, None] + layout.of_k)
     for name, apply in _PARAMETERS:
         if name in layout.arrays:
@@ -86,7 +97,7 @@ def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) 
                 values = apply(grouped, parameter[..., None]).view(-1, k)
             else:
                 values = apply(values, parameter.repeat_interleave(group, 1)[:, :k])
-    return values.to(dtype).reshape(*ids.shape, k)
+    return values
 
 
 def _values(data: torch.Tensor, layout: _Layout, places: torch.Tensor) -> torch.Tensor:

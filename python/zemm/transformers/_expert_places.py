@@ -10,7 +10,7 @@ import torch
 
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._formats.format import ExpertsPlace, Place, Quantized
-from zemm.transformers._placeholder import Placeholder
+from zemm.transformers._placeholder import Placeholder, StandIn
 
 
 def place_of(name: str, module: torch.nn.Module) -> ExpertsPlace | None:
@@ -69,12 +69,14 @@ def layers_of(place: ExpertsPlace, parts: Parts) -> Iterator[tuple[int, str, Pla
         yield expert, parts.down, Place(name, place.down.in_features, place.down.out_features, False)
 
 
-class ExpertsPlaceholder(torch.nn.Module):
+class ExpertsPlaceholder(StandIn):
     """Stands where experts will be, with a placeholder for each layer of each expert, which has its name in
-    the checkpoint. build: makes the module of their weights, by expert and part."""
+    the checkpoint. original: the module that is replaced. build: makes the module of their weights, by expert
+    and part."""
 
     def __init__(
         self,
+        original: torch.nn.Module,
         place: ExpertsPlace,
         parts: Parts,
         placeholder: Callable[[Place, Callable[[Quantized], Any]], Placeholder],
@@ -90,6 +92,7 @@ class ExpertsPlaceholder(torch.nn.Module):
                 self.add_module(str(expert), torch.nn.Module())
             received = placeholder(own, partial(self._receive, expert, part))
             self.get_submodule(str(expert)).add_module(part, received)
+        self._stand_for(original)
 
     def _receive(self, expert: int, part: str, weights: Quantized) -> torch.nn.Module:
         self._arrived[expert][part] = weights

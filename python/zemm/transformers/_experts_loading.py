@@ -2,6 +2,7 @@
 """Puts placeholders where a model has experts that a checkpoint has quantised."""
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any
 
 import torch
@@ -110,7 +111,7 @@ class Experts:
                 layers = self._format.layers_of_experts(place, tensors, biases, **options)
             return _module(module, *layers)
 
-        return _placeholder(place.name, wanted, checkpoint, self._format.reason(place.up), build)
+        return _placeholder(module, place.name, wanted, checkpoint, self._format.reason(place.up), build)
 
     def _of_each(
         self,
@@ -136,7 +137,7 @@ class Experts:
             def build(tensors: Tensors) -> Any:
                 return receive(self._format.weights(own, tensors))
 
-            return _placeholder(own.name, wanted, checkpoint, self._format.reason(own), build)
+            return _placeholder(torch.nn.Module(), own.name, wanted, checkpoint, self._format.reason(own), build)
 
         def build(arrived: list[dict[str, Quantized]]) -> torch.nn.Module:
             up = joined([[own[part] for part in parts.up] for own in arrived], place.name)
@@ -144,14 +145,19 @@ class Experts:
             with packing(f"the experts {place.name}"):
                 return _module(module, up.pack(None, **options), down.pack(None, **options))
 
-        return ExpertsPlaceholder(place, parts, placeholder, build)
+        return ExpertsPlaceholder(module, place, parts, placeholder, build)
 
 
 def _placeholder(
-    name: str, wanted: dict[str, Wanted], checkpoint: Checkpoint, reason: str, build: Callable[[Tensors], Any]
+    original: torch.nn.Module,
+    name: str,
+    wanted: dict[str, Wanted],
+    checkpoint: Checkpoint,
+    reason: str,
+    build: Callable[[Tensors], Any],
 ) -> Placeholder:
     dtypes = {key: checkpoint.dtype(f"{name}.{key}") for key in wanted}
-    return Placeholder(name, wanted, dtypes, reason, build)
+    return Placeholder(original, name, wanted, dtypes, reason, build)
 
 
 def _has_any(checkpoint: Checkpoint, name: str, keys: Iterable[str]) -> bool:
@@ -160,6 +166,6 @@ def _has_any(checkpoint: Checkpoint, name: str, keys: Iterable[str]) -> bool:
 
 
 def _module(original: torch.nn.Module, up: Packed, down: Packed) -> QuantExperts:
-    for key in list(original._parameters):
-        del original._parameters[key]
-    return QuantExperts(up, down, original)
+    without = copy(original)  # the placeholder still has the shapes of its parameters
+    without._parameters = {}
+    return QuantExperts(up, down, without)

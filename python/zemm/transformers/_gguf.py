@@ -26,7 +26,9 @@ from zemm._terminal.bar import steps
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS
 from zemm.torch import QuantEmbedding, QuantLinear
+from zemm.torch._obstacles import obstacles
 from zemm.transformers._parallel import refuse_several
+from zemm.transformers._placeholder import standing_for
 from zemm.transformers._quantizer import ACTIVATIONS, on_the_host, prepare_to_run, tied_modules
 from zemm.words import Activation
 
@@ -50,7 +52,7 @@ class GgufQuantizer(GgufHfQuantizer):
         loader = _Loader(checkpoint_file, model, self.activation or ACTIVATIONS.get(dtype, "f32"), dtype)
         tensors, self._modules = loader.load(), loader.modules
         for path in self._modules:
-            model.set_submodule(path, torch.nn.Identity())
+            model.set_submodule(path, standing_for(model.get_submodule(path)))
         return tensors
 
     def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
@@ -91,6 +93,7 @@ class _Loader:
         self._processor = TENSOR_PROCESSORS.get(architecture, TensorProcessor)(config=self._parsed["config"])
         self._names = _names(model, self._processor)
         self._tied = tied_modules(model)
+        self._obstacles = obstacles(model)
         self.modules: dict[str, torch.nn.Module] = {}
 
     def load(self) -> dict[str, torch.Tensor]:
@@ -150,6 +153,7 @@ class _Loader:
         bias = self._bias(name, module) if isinstance(module, torch.nn.Linear) else None
         layer = tensor.linear(bias, scale=self._scale(name), activation=self._activation)
         packed = QuantLinear(layer)
+        packed.float_dtype = self._dtype
         is_table = isinstance(module, torch.nn.Embedding)
         self.modules[path] = self._embedding(path, packed) if is_table else packed
         return True
@@ -157,11 +161,11 @@ class _Loader:
     def _sizes(self, path: str, module: torch.nn.Module | None) -> tuple[int, int] | None:
         """K and N of what can be packed. Of tied modules, that is an embedding whose weights are only those
         of heads without biases; a subclass may do more than look rows up."""
+        if id(module) in self._obstacles:
+            return None
         if isinstance(module, torch.nn.Linear) and path not in self._tied:
             return module.in_features, module.out_features
         if not isinstance(module, torch.nn.Embedding) or type(module) is not torch.nn.Embedding:
-            return None
-        if module.max_norm is not None:
             return None
         heads = [self._model.get_submodule(head) for head in self._heads(path)]
         if path in self._tied and not heads:

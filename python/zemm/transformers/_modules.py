@@ -9,6 +9,7 @@ import torch
 from zemm.errors import ZemmError
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
+from zemm.torch._stand_in import LayerTensor, StandIn
 
 
 @contextmanager
@@ -20,16 +21,30 @@ def packing(what: str) -> Iterator[None]:
         raise type(error)(f"{what} cannot be packed: {error}") from None
 
 
-class ReorderedLinear(torch.nn.Module):
+class ReorderedLinear(StandIn, torch.nn.Linear):
     """y = linear(x[..., columns]): weights whose rows were brought into the order of their groups."""
 
     columns: torch.Tensor
 
     def __init__(self, linear: QuantLinear, columns: torch.Tensor) -> None:
-        super().__init__()
+        torch.nn.Module.__init__(self)
         self.linear = linear
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.register_buffer("columns", columns)
+
+    @property
+    def weight(self) -> torch.Tensor:
+        """[out_features, in_features], for x as it comes."""
+        reordered, columns = self.linear.weight, self.columns
+
+        def values() -> torch.Tensor:
+            return reordered.index_select(1, columns.argsort())
+
+        return values() if torch.compiler.is_compiling() else LayerTensor(values, reordered)
+
+    @property
+    def bias(self) -> torch.Tensor | None:
+        return self.linear.bias
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = self.linear(x.index_select(-1, self.columns))
@@ -39,7 +54,9 @@ class ReorderedLinear(torch.nn.Module):
 Module = QuantLinear | ReorderedLinear
 
 
-def module_of(layer: Linear, columns: torch.Tensor | None = None) -> Module:
-    """The module that multiplies by a layer. columns: those of x that it takes, in its order."""
+def module_of(layer: Linear, columns: torch.Tensor | None, dtype: torch.dtype) -> Module:
+    """The module that multiplies by a layer. columns: those of x that it takes, in its order. dtype: of the
+    model."""
     linear = QuantLinear(layer)
+    linear.float_dtype = dtype
     return linear if columns is None else ReorderedLinear(linear, columns)

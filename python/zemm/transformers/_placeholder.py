@@ -3,6 +3,10 @@
 
 It packs them once the last one has come and keeps none of them. So a model that is being loaded has a layer
 either as the checkpoint's tensors or packed, not both.
+
+While it loads, Transformers asks models for the attributes of their layers: _init_weights() of a parent fills
+the weights of its layers, and conversions want their shapes. The module that is replaced answers. Its
+parameters are on the meta device, where nothing is computed or stored.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,12 +22,63 @@ Build = Callable[[Tensors], torch.nn.Module]
 _LOADED = "_is_hf_initialized"  # Transformers' mark of tensors that come from a checkpoint
 
 
-class Placeholder(torch.nn.Module):
-    """name: of the module. wanted: its tensors, buffers on the meta device until they come. reason: of their
-    types and shapes. build: makes the module that is meant."""
+class StandIn(torch.nn.Module):
+    """Has the attributes of the module that it stands for. Tensors that are written to it are dropped."""
+
+    _is_hf_initialized = True
+    _original: torch.nn.Module
+
+    def _stand_for(self, original: torch.nn.Module) -> None:
+        """original: a module on the meta device, or one that is brought there."""
+        for tensors in (original._parameters, original._buffers):
+            for key, tensor in tensors.items():
+                if tensor is not None:
+                    tensors[key] = on_meta = tensor if tensor.is_meta else _on_meta(tensor)
+                    setattr(on_meta, _LOADED, True)
+        # Not a child: its tensors are no tensors of the checkpoint.
+        object.__setattr__(self, "_original", original)
+
+    def __getattr__(self, name: str) -> Any:
+        original = self.__dict__.get("_original")
+        if original is not None and name in original._parameters:
+            return original._parameters[name]  # also where a buffer has the name: it shall be a Parameter
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if original is None:
+                raise
+            return getattr(original, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_original" not in self.__dict__ or not isinstance(value, torch.Tensor):
+            super().__setattr__(name, value)
+        elif getattr(value, _LOADED, False):
+            self._take(name, value.detach())
+
+    def _take(self, name: str, value: torch.Tensor) -> None:
+        """Take a tensor of the checkpoint."""
+
+
+def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
+    made = torch.empty_like(tensor, device="meta")
+    is_parameter = isinstance(tensor, torch.nn.Parameter)
+    return torch.nn.Parameter(made, tensor.requires_grad) if is_parameter else made
+
+
+def standing_for(original: torch.nn.Module) -> StandIn:
+    """A module that receives nothing."""
+    made = StandIn()
+    made._stand_for(original)
+    return made
+
+
+class Placeholder(StandIn):
+    """original: the module that is replaced. name: of the module. wanted: its tensors, buffers on the meta
+    device until they come. reason: of their types and shapes. build: makes the module that is meant."""
 
     def __init__(
         self,
+        original: torch.nn.Module,
         name: str,
         wanted: Mapping[str, Wanted],
         dtypes: Mapping[str, torch.dtype | None],
@@ -38,20 +93,19 @@ class Placeholder(torch.nn.Module):
             dtype = dtypes.get(key) or want.dtypes[-1]
             self.register_buffer(key, torch.empty(want.shape, dtype=dtype, device="meta"))
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        is_ours = name in self.__dict__.get("_wanted", ()) and getattr(value, _LOADED, False)
-        if not is_ours:
-            super().__setattr__(name, value)
+        self._stand_for(original)
+
+    def _take(self, name: str, value: torch.Tensor) -> None:
+        if name not in self._wanted:
             return
         self._wanted[name].check(f"{self._name}.{name}", value, self._reason)
-        self._received[name] = value.detach()
+        self._received[name] = value
         if self._received.keys() == self._wanted.keys():
             self._finish()
 
     def receive(self, name: str, value: torch.Tensor) -> None:
         """Take a tensor of the checkpoint."""
-        setattr(value, _LOADED, True)
-        setattr(self, name, value)
+        self._take(name, value.detach())
 
     def finished(self) -> torch.nn.Module:
         """The module. ValueError: the checkpoint lacks one of its tensors."""

@@ -2,6 +2,7 @@
 """The quantizer that Transformers asks while it loads a checkpoint: it puts placeholders where linear layers
 are quantised, and zemm's modules in their place once their tensors have come."""
 
+import logging
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -11,6 +12,7 @@ from transformers.quantizers.base import HfQuantizer
 
 from zemm.errors import InvalidArgumentsError, UnimplementedError, missing_package
 from zemm.torch import share_cores
+from zemm.torch._obstacles import is_layer, obstacles
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts
@@ -26,9 +28,10 @@ ACTIVATIONS: dict[torch.dtype, Activation] = {
     torch.float16: "f16",
     torch.bfloat16: "bf16",
 }
+_log = logging.getLogger("zemm")
 # Tensors that only quantised layers have.
 _QUANTISED = ("qweight", "weight_packed", "weight_scale")
-_IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
+IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
 
 
 def on_the_host(device_map: Any) -> None:
@@ -69,6 +72,7 @@ class Quantizer(HfQuantizer):
         super().__init__(quantization_config, **kwargs)
         self._format = self._format_of(quantization_config)
         self._files: Any = None
+        self._model: Any = None
         self._dtype = torch.float32
 
     def _format_of(self, config: Any) -> Format:
@@ -76,7 +80,7 @@ class Quantizer(HfQuantizer):
         return FORMATS[method](config.to_dict())
 
     def validate_environment(self, *args: Any, **kwargs: Any) -> None:
-        if _IS_VERSION_4:
+        if IS_VERSION_4:
             try:
                 import accelerate  # noqa: F401
             except ImportError as error:
@@ -88,11 +92,13 @@ class Quantizer(HfQuantizer):
     def _process_model_before_weight_loading(
         self, model: Any, checkpoint_files: Any = None, **kwargs: Any
     ) -> Any:
-        self._files, self._dtype = checkpoint_files, model.dtype
+        self._files, self._dtype, self._model = checkpoint_files, model.dtype, model
         return model
 
-    def update_weight_conversions(self, weight_conversions: list[Any], model: Any) -> list[Any]:
-        """Transformers 5, before it loads: the model's own conversions rename the tensors of the files."""
+    def update_weight_conversions(self, weight_conversions: list[Any], model: Any = None) -> list[Any]:
+        """Transformers 5, before it loads: the model's own conversions rename the tensors of the files.
+        model: given from 5.21 on."""
+        model, self._model = model or self._model, None
         experts = Experts(model, self._format, weight_conversions)
         rename = _renaming(experts.renamings)
         checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
@@ -120,13 +126,24 @@ class Quantizer(HfQuantizer):
 
     def _place(self, model: Any, checkpoint: Checkpoint) -> None:
         kept = tied_modules(model)
+        # A layer that is stored quantised is packed, though its model reads its weights at each call.
+        problems = obstacles(model, slow=not self.pre_quantized)
+        left: dict[str, list[str]] = {}
         for name, module in list(model.named_modules()):
             if (
                 isinstance(module, torch.nn.Linear)
+                and is_layer(module)
                 and name not in kept
                 and self._is_quantised(model, name, module, checkpoint)
             ):
-                model.set_submodule(name, self._placeholder(model, name, module, checkpoint))
+                problem = problems.get(id(module))
+                if problem is None:
+                    model.set_submodule(name, self._placeholder(model, name, module, checkpoint))
+                else:
+                    left.setdefault(problem, []).append(name)
+        for problem, names in left.items():
+            more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+            _log.warning("not quantised: %s%s: %s", names[0], more, problem)
 
     def _is_quantised(self, model: Any, name: str, module: torch.nn.Linear, checkpoint: Checkpoint) -> bool:
         is_head = module is model.get_output_embeddings()
@@ -158,12 +175,9 @@ class Quantizer(HfQuantizer):
             bias = tensors.pop("bias", None)
             with packing(f"the layer {name}"):
                 packed = self._format.layer(place, tensors, bias, activation=self._activation())
-            return part_of(model, name, module_of(packed.layer, packed.columns))
+            return part_of(model, name, module_of(packed.layer, packed.columns, self._dtype))
 
-        placeholder = Placeholder(name, wanted, dtypes, self._format.reason(place), build)
-        # Transformers' plans look at them.
-        placeholder.in_features, placeholder.out_features = module.in_features, module.out_features
-        return placeholder
+        return Placeholder(module, name, wanted, dtypes, self._format.reason(place), build)
 
     def _activation(self) -> Activation:
         return self.activation if self.activation is not None else ACTIVATIONS.get(self._dtype, "f32")
@@ -172,7 +186,7 @@ class Quantizer(HfQuantizer):
         """Whether Transformers shall not look at the tensor: placeholders check what they get."""
         name, _, _ = param_name.rpartition(".")
         is_ours = isinstance(model.get_submodule(name), Placeholder)
-        return is_ours and (self.pre_quantized or _IS_VERSION_4)
+        return is_ours and (self.pre_quantized or IS_VERSION_4)
 
     def create_quantized_param(
         self, model: Any, param_value: torch.Tensor, param_name: str, *args: Any, **kwargs: Any
@@ -223,14 +237,16 @@ class FloatQuantizer(Quantizer):
 def _check_all_placed(model: Any, checkpoint: Checkpoint) -> None:
     """NotImplementedError: a module that stays as it is has quantised weights in the checkpoint. Transformers
     would make up others."""
-    modules = dict(model.named_modules())
+    modules, problems = dict(model.named_modules()), obstacles(model, slow=False)
     for tensor in checkpoint.names():
         name, _, key = tensor.rpartition(".")
         if key in _QUANTISED and name in modules and not isinstance(modules[name], Placeholder):
             kind = type(modules[name]).__name__
+            problem = problems.get(id(modules[name])) or (
+                f"it is a {kind}, or the quantization_config says that it is not quantised"
+            )
             raise UnimplementedError(
-                f"the checkpoint has the tensor {tensor}, but zemm has no layer for {name}: it is a {kind},"
-                " or the quantization_config says that it is not quantised"
+                f"the checkpoint has the tensor {tensor}, but zemm has no layer for {name}: {problem}"
             )
 
 

@@ -1,22 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts zemm's quantizers into Transformers' tables, and takes them out again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from typing import Any
 
+from transformers import modeling_utils
 from transformers.quantizers import auto
+from transformers.quantizers.base import HfQuantizer
 
 from zemm._library import check
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._config import CheckpointConfig, ZemmConfig
 from zemm.transformers._formats import FORMATS
-from zemm.transformers._quantizer import FloatQuantizer, Quantizer
+from zemm.transformers._quantizer import IS_VERSION_4, FloatQuantizer, Quantizer
 from zemm.words import Activation
 
 # A name of its own, so this replaces nothing.
 auto.AUTO_QUANTIZER_MAPPING[ZemmConfig.quant_method] = FloatQuantizer
 auto.AUTO_QUANTIZATION_CONFIG_MAPPING[ZemmConfig.quant_method] = ZemmConfig
+
+
+
+def _with_quantizers(mapping: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """Transformers' get_model_conversion_mapping() of 5.0 to 5.7, which does not let quantizers change the
+    conversions. Here zemm's do."""
+
+    @wraps(mapping)
+    def asked(
+        model: Any, key_mapping: Any = None, hf_quantizer: Any = None, *args: Any, **kwargs: Any
+    ) -> list[Any]:
+        found = mapping(model, key_mapping, hf_quantizer, *args, **kwargs)
+        return hf_quantizer.update_weight_conversions(found) if isinstance(hf_quantizer, Quantizer) else found
+
+    return asked
+
+
+if not IS_VERSION_4 and not hasattr(HfQuantizer, "update_weight_conversions"):
+    modeling_utils.get_model_conversion_mapping = _with_quantizers(  # type: ignore[attr-defined]
+        modeling_utils.get_model_conversion_mapping  # type: ignore[attr-defined]
+    )
 
 # What Transformers had for the methods that are replaced. None: nothing.
 _replaced: dict[str, tuple[Any, Any]] = {}

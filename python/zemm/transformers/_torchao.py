@@ -9,6 +9,7 @@ from transformers.quantizers.quantizer_torchao import TorchAoHfQuantizer
 
 from zemm.errors import UnimplementedError
 from zemm.torch import QuantLinear
+from zemm.torch._obstacles import obstacles
 from zemm.torch._torchao import is_torchao, problem_of
 from zemm.transformers._modules import packing
 from zemm.transformers._parallel import refuse_several
@@ -31,9 +32,11 @@ class TorchAoQuantizer(TorchAoHfQuantizer):
     def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
         super()._process_model_after_weight_loading(model, **kwargs)
         names = [name for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)]
+        problems = obstacles(model, slow=False)
         for name in names:
             linear = model.get_submodule(name)
-            if is_torchao(linear.weight):
+            # Where zemm has no layer, torchao multiplies.
+            if is_torchao(linear.weight) and (id(linear) not in problems or problem_of(linear.weight)):
                 model.set_submodule(name, self._packed(name, linear))
         prepare_to_run(model)
         return model

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of Transformers that do more with linear layers than call them are right with zemm's layers, and
+what these cannot be is refused or stays as it is."""
+
+import copy
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zemm
+from support_checkpoints import llama, load, logits, save, torch, transformers
+from test_transformers import gptq
+
+T5 = {"d_model": 64, "d_kv": 16, "d_ff": 96, "num_layers": 1, "num_heads": 4, "decoder_start_token_id": 0}
+SIZES = {"hidden_size": 64, "num_hidden_layers": 2}
+BERT = {**SIZES, "num_attention_heads": 4, "intermediate_size": 96}
+CONVOLUTIONS = {"conv_dim": (32,), "conv_stride": (5,), "conv_kernel": (10,), "num_conv_pos_embeddings": 16}
+IDS = torch.arange(3, 21).reshape(2, 9)
+BOTH = {"input_ids": IDS, "decoder_input_ids": IDS}
+
+# A class of models, settings, what it is called with, and the layers that stay: their weights are read.
+MODELS: dict[str, tuple[str, dict[str, Any], dict[str, Any], set[str]]] = {
+    "type": ("T5ForConditionalGeneration", T5, BOTH, set()),
+    "product": ("MambaForCausalLM", SIZES, {"input_ids": IDS}, {"mixer.dt_proj"}),
+    "written": (
+        "RwkvForCausalLM",
+        {**SIZES, "rescale_every": 1, "attention_hidden_size": 64},
+        {"input_ids": IDS},
+        {"attention.output", "feed_forward.value"},
+    ),
+    "passed on": (
+        "WavLMForCTC",
+        {**BERT, **CONVOLUTIONS, "vocab_size": 32, "num_hidden_layers": 1},
+        {"input_values": torch.linspace(-1, 1, 400)[None].sin()},
+        {f"attention.{name}_proj" for name in ("q", "k", "v", "out")},
+    ),
+    "joined": (
+        "MobileBertForMaskedLM",
+        {**BERT, "embedding_size": 32, "intra_bottleneck_size": 32},
+        {"input_ids": IDS},
+        {"predictions.dense", "predictions.decoder"},
+    ),
+    "own forward": (
+        "Llama4ForCausalLM",
+        {
+            **{
+                **BERT,
+                "num_key_value_heads": 2,
+                "head_dim": 16,
+                "intermediate_size_mlp": 96,
+                "pad_token_id": 0,
+            },
+            # Both experts, so that rounding does not choose another one.
+            **{"num_local_experts": 2, "num_experts_per_tok": 2},
+        },
+        {"input_ids": IDS},
+        {"feed_forward.router"},
+    ),
+}
+
+
+def model_of(kind: str) -> Any:
+    make, settings, _, _ = MODELS[kind]
+    config = getattr(transformers, make).config_class(**{"vocab_size": 128, **settings})
+    torch.manual_seed(1)
+    return getattr(transformers, make)(config).eval()
+
+
+def y_of(model: Any, kind: str) -> Any:
+    with torch.no_grad():
+        return model(**MODELS[kind][2]).logits
+
+
+def left_in(model: Any) -> set[str]:
+    """The last two parts of the names of linear layers that are not zemm's."""
+    layers = {name: m for name, m in model.named_modules() if isinstance(m, torch.nn.Linear)}
+    return {".".join(n.split(".")[-2:]) for n, m in layers.items() if not hasattr(m, "layer")}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_models_that_look_at_layers(kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model = model_of(kind)
+    model.save_pretrained(tmp_path)
+    reference = y_of(copy.deepcopy(model), kind)
+    report = zemm.torch.quantize_(model, group=32)
+    stay = MODELS[kind][3]
+    assert left_in(model) == stay
+    assert {".".join(row.name.split(".")[-2:]) for row in report.skipped} >= stay
+    config = zemm.transformers.ZemmConfig(bits=8, group=32)
+    with caplog.at_level(logging.WARNING, "zemm"):
+        loaded = type(model).from_pretrained(tmp_path, quantization_config=config, dtype=torch.float32)
+    assert left_in(loaded) >= stay
+    assert ("not quantised: " in caplog.text) == bool(stay)
+    for own in (model, loaded):
+        assert any(isinstance(m, zemm.torch.QuantLinear) for m in own.modules())
+        assert (y_of(own, kind) - reference).abs().max() < 0.03 * reference.abs().max()
+
+
+class Doubled(torch.nn.Linear):  # type: ignore[misc]
+    def forward(self, x: Any) -> Any:
+        return 2 * super().forward(x)
+
+
+class Named(torch.nn.Linear):  # type: ignore[misc]
+    """A subclass that changes nothing."""
+
+
+def with_class(model: Any, kind: type, name: str = "up_proj") -> Any:
+    for layer in model.model.layers:
+        getattr(layer.mlp, name).__class__ = kind
+    return model
+
+
+class OwnLlama(transformers.LlamaForCausalLM):  # type: ignore[misc]
+    kind: type = Doubled
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        with_class(self, self.kind)
+
+
+class NamedLlama(OwnLlama):
+    kind = Named
+
+
+def test_subclasses_in_float_checkpoints(tmp_path: Path) -> None:
+    llama().save_pretrained(tmp_path)
+    config = zemm.transformers.ZemmConfig(bits=8, group=32)
+    for own, kind in ((OwnLlama, Doubled), (NamedLlama, zemm.torch.QuantLinear)):
+        reference = own.from_pretrained(tmp_path, dtype=torch.float32)
+        model = own.from_pretrained(tmp_path, quantization_config=config, dtype=torch.float32)
+        assert {type(layer.mlp.up_proj) for layer in model.model.layers} == {kind}
+        expected = logits(reference)
+        assert (logits(model) - expected).abs().max() < 0.03 * expected.abs().max()
+
+
+def test_subclasses_in_quantised_checkpoints(tmp_path: Path) -> None:
+    """With float weights they stay; others are refused."""
+    config, store = gptq(bits=8, skip="up_proj")
+    reference = with_class(save(tmp_path / "float", llama(), config, store), Doubled)
+    config, store = gptq(bits=8)
+    plain = save(tmp_path / "quantised", llama(), config, store)
+    with zemm.transformers.registered():
+        model = OwnLlama.from_pretrained(tmp_path / "float")
+        torch.testing.assert_close(logits(model), logits(reference), rtol=1e-4, atol=1e-4)
+        with pytest.raises(NotImplementedError, match=r"up_proj: this Doubled has a forward\(\) of its own"):
+            OwnLlama.from_pretrained(tmp_path / "quantised")
+        model = NamedLlama.from_pretrained(tmp_path / "quantised")
+    torch.testing.assert_close(logits(model), logits(plain), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("act_order", [False, True])
+def test_weights_of_a_quantised_checkpoint(act_order: bool, tmp_path: Path) -> None:
+    """They are those that the checkpoint stands for, in the order of x, in the type of the model."""
+    config, store = gptq(act_order=act_order)
+    reference = save(tmp_path, llama(attention_bias=True), config, store)
+    with zemm.transformers.registered(activation="int8"):
+        model = load(tmp_path, dtype=torch.bfloat16)
+    for name in ("model.layers.0.self_attn.q_proj", "model.layers.1.mlp.down_proj"):
+        own, plain = model.get_submodule(name), reference.get_submodule(name)
+        assert isinstance(own, torch.nn.Linear)
+        assert own.weight.dtype == torch.bfloat16
+        assert torch.equal(own.weight.clone(), plain.weight.to(torch.bfloat16))
+        assert (own.bias is None) == (plain.bias is None)
+        if plain.bias is not None:
+            assert torch.equal(own.bias.clone(), plain.bias.to(torch.bfloat16))
+        with pytest.raises(ValueError, match="cannot be written to"):
+            own.weight.data.zero_()
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("embeddings", [False, True])
+def test_resized_and_tied_again(tied: bool, embeddings: bool) -> None:
+    model = llama(tie_word_embeddings=tied)
+    zemm.torch.quantize_(model, group=32, embeddings=embeddings)
+    expected = logits(model)
+    assert model.dtype == model.get_input_embeddings().weight.dtype == torch.float32
+    model.tie_weights()
+    model.init_weights()
+    assert torch.equal(logits(model), expected)
+    if embeddings:
+        with pytest.raises(ValueError, match="resize modules and merge adapters before you quantise them"):
+            model.resize_token_embeddings(160)
+        assert torch.equal(logits(model), expected)
+        return
+    for count in (128, 160, 96):
+        model.resize_token_embeddings(count, mean_resizing=False)
+        assert model.get_output_embeddings().weight.shape == (count, 64)
+        if count >= 128:
+            torch.testing.assert_close(logits(model)[..., :128], expected, rtol=1e-4, atol=1e-4)
+
+
+def quantised_whole() -> Any:
+    model = llama()
+    zemm.torch.quantize_(model, group=32)
+    return model
+
+
+def quantised_by_hand() -> Any:
+    model = llama()
+    mlp = model.model.layers[1].mlp
+    mlp.up_proj = zemm.torch.QuantLinear.from_linear(mlp.up_proj.requires_grad_(False), group=32)
+    return model
+
+
+MADE: dict[str, Callable[[], Any]] = {"quantize_": quantised_whole, "by hand": quantised_by_hand}
+
+
+@pytest.mark.parametrize("way", [*MADE, "ZemmConfig", "checkpoint"])
+def test_save_pretrained_refuses(way: str, tmp_path: Path) -> None:
+    if way in MADE:
+        model = MADE[way]()
+    elif way == "ZemmConfig":
+        llama().save_pretrained(tmp_path / "model")
+        model = load(tmp_path / "model", quantization_config=zemm.transformers.ZemmConfig(group=32))
+    else:
+        save(tmp_path / "model", llama(), *gptq(act_order=True))
+        with zemm.transformers.registered():
+            model = load(tmp_path / "model")
+    for arguments in ({}, {"state_dict": model.state_dict()}):
+        with pytest.raises(
+            NotImplementedError, match=r"cannot save the layer model\.layers\.\d\.\w+\.\w+proj"
+        ):
+            model.save_pretrained(tmp_path / "saved", **arguments)
+    assert not (tmp_path / "saved").exists()
+    llama().save_pretrained(tmp_path / "saved")  # others save
+    torch.save(model.state_dict(), tmp_path / "state")
