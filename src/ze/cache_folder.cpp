@@ -193,8 +193,9 @@ void cache_folder::write(const std::string &name, std::span<const uint8_t> conte
     // Made first, because nothing may throw while the temporary file exists.
     const std::string path = file(name), pattern = file(temporary_prefix + name + "XXXXXX");
     std::string temporary = pattern;
-    file_handle to{mkostemp(temporary.data(), O_CLOEXEC)};           // mode 0600
-    if (to.fd < 0 && errno == ENOENT && problem_of(path_).empty()) { // somebody has removed the folder
+    file_handle to{mkostemp(temporary.data(), O_CLOEXEC)}; // mode 0600
+    // Somebody may have removed the folder.
+    if (to.fd < 0 && errno == ENOENT && problem_of(trust::Trust(trust::this_library()), path_).empty()) {
         temporary = pattern;
         to.fd = mkostemp(temporary.data(), O_CLOEXEC);
     }
