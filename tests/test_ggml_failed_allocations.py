@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of libggml-zemm.so that fail end no process: old or new bytes, and the next product is right."""
+"""Allocations of libggml-zemm.so that fail end no process; bytes are old or new, later products are right."""
 
 import os
 import re

@@ -191,13 +191,17 @@ def test_weights_that_others_write(n: int, write: Write, usage: int) -> None:
     tensors.free()
 
 
-def test_buffers_of_other_usages_are_ggmls(graph: Graph) -> None:
-    """zemm would pack them at each product."""
-    for usage in (USAGE_ANY, USAGE_WEIGHTS):
-        tensors, w = in_buffer("zemm", Q8_0, blocks_of("Q8_0", N, K), usage)
-        node = api().mul_mat(graph.context, w, graph.tensors.new(F32, K, ROWS))
-        assert api().backend_dev_supports_op(device("zemm"), node) == (usage == USAGE_WEIGHTS)
-        tensors.free()
+@pytest.mark.parametrize("matrices", [1, 2])
+@pytest.mark.parametrize(("usage", "least"), [(USAGE_WEIGHTS, 32), (USAGE_ANY, 128)])
+def test_least_rows(graph: Graph, usage: int, least: int, matrices: int) -> None:
+    """More of weights that are packed at each product: so many for each matrix."""
+    tensors, w = in_buffer("zemm", Q8_0, blocks_of("Q8_0", matrices, N, K), usage)
+    least *= matrices if usage == USAGE_ANY else 1
+    for rows, is_taken in ((least - matrices, False), (least, True)):
+        src = graph.tensors.new(F32, K, rows // matrices, matrices)
+        node = api().mul_mat(graph.context, w, src)
+        assert api().backend_dev_supports_op(device("zemm"), node) == is_taken
+    tensors.free()
 
 
 @pytest.mark.parametrize("between", [False, True])

@@ -116,12 +116,11 @@ def test_views_of_weights(usage: int) -> None:
     blocks = blocks_of("Q6_K", 3, N, K)
     tensors, w = in_buffer("zemm", number("Q6_K"), blocks, usage)
     row, matrix = blocks[0, 0].nbytes, blocks[0].nbytes
-    src = floats(40, K)
+    src = floats(128, K)
     some_rows = api().view_2d(tensors.context, w, K, 32, row, 8 * row)
     last = api().view_2d(tensors.context, w, K, N, row, 2 * matrix)
     for view, of in ((some_rows, blocks[0, 8:40]), (last, blocks[2])):
-        supports = api().backend_dev_supports_op(_device(), Product(view, src).node)
-        assert supports == (usage == USAGE_WEIGHTS)
+        assert api().backend_dev_supports_op(_device(), Product(view, src).node)
         assert error(product("zemm", view, src, len(of)), expected("Q6_K", of, src)) < TOLERANCE
     tensors.free()
 

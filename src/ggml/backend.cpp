@@ -18,8 +18,8 @@ using namespace zemm_ggml;
 
 namespace {
 
-constexpr int64_t usual_rows = 32; // from so many on it is faster than ggml (docs/ggml.md)
-
+constexpr int64_t usual_rows = 32;  // from so many on it is faster than ggml (docs/ggml.md)
+constexpr int64_t rows_to_pack = 4; // times as many, if each matrix is packed for them
 constexpr uint8_t guid[16] = {0x7a, 0x65, 0x6d, 0x6d, 0x2d, 0x67, 0x67, 0x6d,
                               0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x64};
 
@@ -115,6 +115,10 @@ ggml::buffer_type *device_buffer_type(ggml::device *) {
     return &the_state->buffers;
 }
 
+int64_t least_rows_of(const ggml::tensor *w) {
+    return the_state->least_rows * (is_kept(w) ? 1 : rows_to_pack * w->ne[2] * w->ne[3]);
+}
+
 // Weights that have no memory yet get an answer for all rows: ggml's tests ask then. Those that a graph makes
 // are ggml's, which has them in its own layout.
 bool supports_op(ggml::device *, const ggml::tensor *node) {
@@ -130,7 +134,7 @@ bool supports_op(ggml::device *, const ggml::tensor *node) {
         return false;
     const ggml::tensor *const w = node->src[0];
     if (buffer_of(w))
-        return is_kept(w) && rows_of(node) >= the_state->least_rows;
+        return is_in_buffer(w) && rows_of(node) >= least_rows_of(w);
     return whole_of(w)->op == ggml::op_none && !(whole_of(w)->flags & ggml::flag_input);
 }
 

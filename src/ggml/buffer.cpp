@@ -386,11 +386,14 @@ void unpack(ggml::tensor *tensor) {
     std::memcpy(tensor->data, all.data(), all.size());
 }
 
-bool is_kept(const ggml::tensor *tensor) {
+bool is_in_buffer(const ggml::tensor *tensor) {
     const ggml::buffer *const buffer = buffer_of(tensor);
-    return is_repacked(tensor) ||
-           (buffer && buffer->buft->iface.get_name == get_name && buffer->usage == ggml::usage_weights &&
-            !(whole_of(tensor)->flags & ggml::flag_param));
+    return is_repacked(tensor) || (buffer && buffer->buft->iface.get_name == get_name);
+}
+
+bool is_kept(const ggml::tensor *tensor) {
+    return is_in_buffer(tensor) && buffer_of(tensor)->usage == ggml::usage_weights &&
+           !(whole_of(tensor)->flags & ggml::flag_param);
 }
 
 void check_memory(const ggml::tensor *tensor) {

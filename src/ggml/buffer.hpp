@@ -22,7 +22,10 @@ const ggml::tensor *whole_of(const ggml::tensor *);
 // The buffer of the tensor, or of what it is a view of; null before it has memory.
 ggml::buffer *buffer_of(const ggml::tensor *);
 
-// Whether the weights' buffer keeps packed copies of them: not of those that are trained.
+// Whether the weights are in a buffer of zemm's, or will be.
+bool is_in_buffer(const ggml::tensor *);
+
+// Whether that buffer keeps packed copies of them: not of those that are trained.
 bool is_kept(const ggml::tensor *);
 
 // Throws std::runtime_error unless the host can read and write the tensor's bytes.

@@ -80,11 +80,15 @@ void multiply_matrices(calls &c, const ggml::tensor *node) {
         c.multiply(*packed, rows_at(src, count, 0, 0), rows_at(node, count, 0, 0));
         return;
     }
+    std::shared_ptr<const weights> packed;
+    size_t last = 0;
     for (int64_t i3 = 0; i3 < src->ne[3]; ++i3)
         for (int64_t i2 = 0; i2 < src->ne[2]; ++i2) {
             const size_t at =
                 size_t(i2 * w->ne[2] / src->ne[2]) * w->nb[2] + size_t(i3 * w->ne[3] / src->ne[3]) * w->nb[3];
-            const auto packed = packed_weights(c, w, of, at);
+            if (!packed || at != last)
+                packed = packed_weights(c, w, of, at);
+            last = at;
             c.multiply(*packed, rows_at(src, src->ne[1], i2, i3), rows_at(node, src->ne[1], i2, i3));
         }
 }
