@@ -44,6 +44,11 @@ def test_layers(activation: Any, view: str) -> None:
     check(lambda y, stream: layer(VIEWS[view](y), stream=stream))
 
 
+def test_lists() -> None:
+    layer = zemm.Linear.from_float(W, bits=8)
+    check(lambda y, stream: layer([y[0], y[7]], stream=stream))
+
+
 def test_out_of_layers() -> None:
     """The first result is x and out, or overlaps out."""
     layer = zemm.Linear.from_float(W, bits=8, activation="bf16")

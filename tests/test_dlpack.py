@@ -242,7 +242,7 @@ DAMAGES: list[tuple[dict[str, Any], str]] = [
     ({"device_type": -1}, "its capsule that it is on"),
     ({"device": (1,)}, "not two integers"),
     ({"device": None}, "not two integers"),
-    ({"device": ("cpu", 0)}, "'cpu', not an integer"),
+    ({"device": ("cpu", 0)}, "not two integers"),
     ({"ndim": -1}, "-1 dimensions in its capsule, not 0 to 12"),
     ({"ndim": 13}, "13 dimensions in its capsule"),
     ({"ndim": 2**31 - 1}, "dimensions in its capsule"),

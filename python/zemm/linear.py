@@ -327,6 +327,10 @@ class Linear:
         ValueError: shapes or types do not fit, or a tensor of torch needs a gradient. IndexError:
         there is no such expert.
         """
+        if stream is not None:
+            check_stream(stream, self.engine)
+            if not hasattr(x, "dtype"):
+                stream._settle()
         host = host_of(x)
         tensor = host.check(x, "x")
         in_groups = group_sizes is not None
@@ -337,8 +341,6 @@ class Linear:
         sizes = self._sizes(group_sizes, plan) if in_groups else None
         if out is not None:
             check_out(host, out, plan.shape, plan.dst_dtype)
-        if stream is not None:
-            check_stream(stream, self.engine)
         if plan.is_empty:
             return out if out is not None else host.empty(plan.form, tensor)
         if plan.converts or not host.is_plain(tensor):

@@ -36,11 +36,12 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
     if engine is not None:
         check.instance(engine, Engine, "engine")
     named = x.__dlpack_device__()
-    if not isinstance(named, (tuple, list)) or len(named) != 2:
+    try:
+        device, number = map(int, named)  # or members of an enumeration
+    except (TypeError, ValueError):
         raise InvalidArgumentsError(
             f"__dlpack_device__() of x returned {check.shown(named)}, not two integers"
-        )
-    device, number = (check.integer(part, "a part of x.__dlpack_device__()") for part in named)
+        ) from None
     if device == CPU and engine is None:
         engine = default_engine() if default_engine().kind == "cpu" else Engine("cpu")
     if device not in (CPU, ONE_API):

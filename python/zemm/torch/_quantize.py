@@ -192,8 +192,9 @@ def _note_of_scales(new: Any, arguments: dict[str, Any]) -> str:
     layer = (new.table if isinstance(new, QuantEmbedding) else new).layer
     if layer is None or layer.weights.scales is None:
         return ""
-    wanted, have = arguments.get("scale_dtype", "f32"), layer.weights.scales.parameter.data_type
-    return "" if dtype_name(wanted) == have else f"{have} scales: {wanted} has too few digits for them"
+    wanted = dtype_name(arguments.get("scale_dtype", "f32"))
+    have = layer.weights.scales.parameter.data_type
+    return "" if wanted == have else f"{have} scales: {wanted} has too few digits for them"
 
 
 def _tied(module: Source, places: list[_Place], made: _Made) -> QuantEmbedding | None:
