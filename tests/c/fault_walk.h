@@ -8,15 +8,15 @@
 #include "check.h"
 #include "faults.h"
 
-// Makes each allocation of the call fail in turn, up to the first `most`. The call returns `expected`, or
-// out_of_memory with a sentence, and `expected` when it is repeated; and what it leaves behind does not grow.
-// An exception that leaves it ends the test. call: marks by faults::inside what may fail.
-template <typename F> void walk(const char *name, zemm_status_t expected, F call, int most) {
+// Makes each allocation of the call fail in turn, or one in `stride`, up to number `most`. The call returns
+// `expected`, or out_of_memory with a sentence, and `expected` when it is repeated; and what it leaves behind
+// does not grow. An exception that leaves it ends the test. call: marks by faults::inside what may fail.
+template <typename F> void walk(const char *name, zemm_status_t expected, F call, int most, int stride = 1) {
     for (int i = 0; i < 2; i++) // until everything that lives as long as the process exists
         CHECK(call() == expected);
     long usual = faults::live_blocks();
-    int n = 0;
-    for (bool failed = true; failed && n < most; n++)
+    int n = 0, tried = 0;
+    for (bool failed = true; failed && n < most; n += stride, tried++)
         for (int grown = 0, tries = 0; grown == tries && tries < 3; tries++) {
             faults::mark_blocks();
             faults::plan(faults::kind::allocation, n);
@@ -38,5 +38,5 @@ template <typename F> void walk(const char *name, zemm_status_t expected, F call
                 std::exit(1);
             }
         }
-    std::printf("%s: %d allocations\n", name, n - 1);
+    std::printf("%s: %d allocations, %d tried\n", name, n - stride, tried - 1);
 }

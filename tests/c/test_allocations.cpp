@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives of many kinds, from their descriptors to their results, with one allocation after the other that
-// fails: an error or the right result, nothing left behind, and the next call is right. test_faults.cpp has
-// what happens once in a process.
+// fails: an error or the right result, nothing left behind, and the next call is right. Each is also the
+// first one on a device, where ZEMM_TEST_FAULTS=all tries all allocations. test_faults.cpp has what happens
+// once in a process.
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "destroy.h"
 #include "fault_walk.h"
+#include "zemm/zemm_ze.h"
 
 namespace {
 
@@ -248,8 +252,30 @@ zemm_status_t reorder() {
     return execute(primitive, {ZEMM_ARG_FROM, ZEMM_ARG_TO, ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_TO}, ZEMM_ARG_TO);
 }
 
+zemm_status_t (*current)();
+
+// The same as the first thing on a device, whose kernels come from disk.
+zemm_status_t on_a_new_engine() {
+    own<zemm_engine_t> fresh;
+    ze_driver_handle_t driver = nullptr;
+    ze_device_handle_t device = nullptr;
+    ze_context_handle_t context = nullptr;
+    TRY(zemm_ze_interop_engine_get_driver(engine, &driver));
+    TRY(zemm_ze_interop_engine_get_device(engine, &device));
+    TRY(zemm_ze_interop_engine_get_context(engine, &context));
+    TRY(zemm_ze_interop_engine_create(&fresh, driver, device, context));
+    own<zemm_stream_t> its_stream;
+    TRY(zemm_stream_create(&its_stream, fresh, zemm_stream_default_flags));
+    const zemm_engine_t usual = std::exchange(engine, zemm_engine_t(fresh));
+    const zemm_stream_t usual_stream = std::exchange(stream, zemm_stream_t(its_stream));
+    const zemm_status_t status = current();
+    engine = usual;
+    stream = usual_stream;
+    return status;
+}
+
 // Walks through a case whose result is always that of the first time.
-void walk_case(const char *name, zemm_status_t (*run)()) {
+void walk_results(const char *name, zemm_status_t (*run)(), int stride) {
     std::fill(result.begin(), result.end(), uint8_t(0));
     CHECK(run() == zemm_success);
     const std::vector<uint8_t> right = result;
@@ -261,7 +287,14 @@ void walk_case(const char *name, zemm_status_t (*run)()) {
             CHECK(status != zemm_success || result == right);
             return status;
         },
-        100000);
+        100000, stride);
+}
+
+void walk_case(const char *name, zemm_status_t (*run)()) {
+    walk_results(name, run, 1);
+    current = run;
+    walk_results((std::string(name) + ", as the first one").c_str(), on_a_new_engine,
+                 std::getenv("ZEMM_TEST_FAULTS") ? 1 : 53);
 }
 
 } // namespace
