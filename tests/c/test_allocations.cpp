@@ -302,6 +302,7 @@ void walk_case(const char *name, zemm_status_t (*run)()) {
 int main() {
     if (!zemm_engine_get_count(zemm_cpu))
         return SKIP;
+    OK(zemm_set_verbose(0));
     OK(zemm_engine_create(&engine, zemm_cpu, 0));
     OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
     walk_case("many attributes", many_attributes);
