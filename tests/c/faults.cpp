@@ -16,6 +16,7 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <sys/mman.h>
 
 #include "cpu_driver/opencl/opencl_api.h"
 
@@ -285,6 +286,33 @@ extern "C" int posix_memalign(void **pointer, size_t alignment, size_t size) noe
         return ENOMEM;
     *pointer = block;
     return 0;
+}
+
+namespace {
+
+// Whether the driver itself makes a request of the C library: other libraries make the same ones.
+bool fails_for_driver(const void *caller) {
+    Dl_info info{};
+    return is_inside() && dladdr(caller, &info) && info.dli_fname &&
+           std::strstr(info.dli_fname, "libze_cpu") && fails(kind::allocation);
+}
+
+} // namespace
+
+extern "C" void *__libc_malloc(size_t size);
+extern "C" void *malloc(size_t size) noexcept {
+    if (!fails_for_driver(__builtin_return_address(0)))
+        return __libc_malloc(size);
+    errno = ENOMEM;
+    return nullptr;
+}
+
+extern "C" void *mmap64(void *at, size_t size, int protection, int flags, int file, off64_t offset) noexcept {
+    static const auto next = real<void *(*)(void *, size_t, int, int, int, off64_t)>("mmap64");
+    if (!fails_for_driver(__builtin_return_address(0)))
+        return next(at, size, protection, flags, file, offset);
+    errno = ENOMEM;
+    return MAP_FAILED;
 }
 
 extern "C" void *dlopen(const char *file, int mode) noexcept {

@@ -9,6 +9,7 @@
 
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "ze_test.h"
@@ -258,6 +259,35 @@ void test_groups() {
     }
 }
 
+/// A list of users who may write, as setfacl makes it. The mode then looks like that of a private group.
+void test_lists() {
+    if (geteuid() != 0)
+        return;
+    struct Entry {
+        uint16_t tag, permissions;
+        uint32_t id;
+    };
+    constexpr uint32_t nobody_else = ~0u;
+    const struct {
+        uint32_t version = 2;
+        Entry entries[5] = {{1, 7, nobody_else},
+                            {2, 7, 54321},
+                            {4, 7, nobody_else},
+                            {16, 7, nobody_else},
+                            {32, 5, nobody_else}};
+    } list;
+    const Tree tree;
+    const fs::path library = tree.driver(in_environment), file = tree.plant("env/lib"),
+                   folder = file.parent_path();
+    set_mode(folder, 0775);
+    expect_loaded({library}, file);
+    if (setxattr(folder.c_str(), "system.posix_acl_access", &list, sizeof list, 0) != 0) {
+        std::puts("this file system has no lists");
+        return;
+    }
+    expect_refused({library}, folder.string() + " is writable by those whom getfacl names");
+}
+
 /// Folders above an environment, and links on the way to it. Nobody may put another one in their place.
 void test_the_way() {
     const Tree tree;
@@ -386,6 +416,7 @@ int main(int argc, char **argv) {
     test_links();
     test_owners();
     test_groups();
+    test_lists();
     test_the_way();
     test_program();
     test_variables();
