@@ -157,15 +157,15 @@ def test_weights_of_a_quantised_checkpoint(act_order: bool, tmp_path: Path) -> N
     config, store = gptq(act_order=act_order)
     reference = save(tmp_path, llama(attention_bias=True), config, store)
     with zemm.transformers.registered(activation="int8"):
-        model = load(tmp_path, dtype=torch.bfloat16)
+        model = load(tmp_path, dtype=torch.float16)
     for name in ("model.layers.0.self_attn.q_proj", "model.layers.1.mlp.down_proj"):
         own, plain = model.get_submodule(name), reference.get_submodule(name)
         assert isinstance(own, torch.nn.Linear)
-        assert own.weight.dtype == torch.bfloat16
-        assert torch.equal(own.weight.clone(), plain.weight.to(torch.bfloat16))
+        assert own.weight.dtype == torch.float16
+        assert torch.equal(own.weight.clone(), plain.weight.to(torch.float16))
         assert (own.bias is None) == (plain.bias is None)
         if plain.bias is not None:
-            assert torch.equal(own.bias.clone(), plain.bias.to(torch.bfloat16))
+            assert torch.equal(own.bias.clone(), plain.bias.to(torch.float16))
         with pytest.raises(ValueError, match="cannot be written to"):
             own.weight.data.zero_()
 
@@ -177,6 +177,10 @@ def test_resized_and_tied_again(tied: bool, embeddings: bool) -> None:
     zemm.torch.quantize_(model, group=32, embeddings=embeddings)
     expected = logits(model)
     assert model.dtype == model.get_input_embeddings().weight.dtype == torch.float32
+    if tied and not embeddings and transformers.__version__.startswith("4."):
+        with pytest.raises(ValueError, match="cannot be written to"):
+            model.tie_weights()
+        return
     model.tie_weights()
     model.init_weights()
     assert torch.equal(logits(model), expected)
