@@ -196,6 +196,16 @@ def test_resized_and_tied_again(tied: bool, embeddings: bool) -> None:
             torch.testing.assert_close(logits(model)[..., :128], expected, rtol=1e-4, atol=1e-4)
 
 
+def test_a_model_without_other_parameters() -> None:
+    """OLMo's norms have none, and Transformers asks a parameter for the type of the model."""
+    sizes = {**BERT, "vocab_size": 128, "eos_token_id": 1, "pad_token_id": 0}
+    model = transformers.OlmoForCausalLM(transformers.OlmoConfig(**sizes))
+    report = zemm.torch.quantize_(model, group=32, embeddings=True)
+    assert report["model.embed_tokens"].note.startswith("it stays: the model has no other parameter")
+    assert model.dtype == torch.float32
+    assert model.generate(IDS[:, :3], max_new_tokens=2).shape == (2, 5)
+
+
 def quantised_whole() -> Any:
     model = llama()
     zemm.torch.quantize_(model, group=32)
