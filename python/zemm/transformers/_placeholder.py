@@ -91,7 +91,9 @@ class Placeholder(StandIn):
         self.module: torch.nn.Module | None = None
         for key, want in wanted.items():
             dtype = dtypes.get(key) or want.dtypes[-1]
-            self.register_buffer(key, torch.empty(want.shape, dtype=dtype, device="meta"))
+            buffer = torch.empty(want.shape, dtype=dtype, device="meta")
+            buffer._is_param = True  # Transformers 5.2 loads only what looks like a parameter
+            self.register_buffer(key, buffer)
 
         self._stand_for(original)
 
