@@ -88,6 +88,7 @@ WRITES: dict[str, Callable[[Any], Any]] = {
     "bias by data": lambda m: m.bias.data.add_(1),
     "another weight": lambda m: setattr(m, "weight", torch.nn.Parameter(torch.zeros(N, K))),
     "another bias": lambda m: setattr(m, "bias", None),
+    "weights of another": lambda m: setattr(m, "weight", module_of("u8", seed=2).weight),
 }
 
 

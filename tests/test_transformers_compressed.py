@@ -250,12 +250,20 @@ CONFIGS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "sparse": ({"sparsity_config": {"format": "sparse-24-bitmask"}}, {}, "zemm reads dense weights only"),
     "rotated": ({"transform_config": {"config_groups": {"u": {}}}}, {}, "transform_config rotates the"),
     "no groups": ({"config_groups": {}}, {}, "config_groups of quantization_config has no groups"),
-    "preset": ({"config_groups": {"W8A8": ["Linear"]}}, {}, "the group W8A8 of quantization_config is"),
-    "ignore": ({"ignore": "lm_head"}, {}, "ignore of quantization_config is 'lm_head', not a list of names"),
-    "bits": ({}, {"num_bits": 16}, "has weights of 16 bits of the type 'int'"),
+    "preset": (
+        {"config_groups": {"W8A8": ["Linear"]}},
+        {},
+        "config_groups of the quantization_config has W8A8 a list, not",
+    ),
+    "ignore": (
+        {"ignore": "lm_head"},
+        {},
+        "the quantization_config has ignore 'lm_head', not a list of names",
+    ),
+    "bits": ({}, {"num_bits": 16}, "has weights with num_bits 16 and the type 'int'"),
     "type": ({}, {"type": "float"}, "has floating-point weights of 4 bits, zemm reads 8"),
     "strategy": ({}, {"strategy": "token"}, "has weights with the strategy 'token', none of tensor, channel"),
-    "group": ({}, {"group_size": 0}, "has weights with groups of 0, not a number from 1 on"),
+    "group": ({}, {"group_size": 0}, "has weights with group_size 0, not a number from 1 on"),
 }
 
 

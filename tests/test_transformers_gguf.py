@@ -13,7 +13,7 @@ from support_checkpoints import torch, transformers
 from support_gguf import usual_blocks
 
 if "gguf" not in transformers.quantizers.auto.AUTO_QUANTIZER_MAPPING:
-    pytest.skip("Transformers 4 has no quantizer for GGUF", allow_module_level=True)
+    pytest.skip("GGUF files need Transformers 5.17 or later", allow_module_level=True)
 
 K, LAYERS, HEADS, KEYS, VOCABULARY = 256, 2, 8, 4, 96
 HEAD = K // HEADS
@@ -198,3 +198,18 @@ def test_a_file_that_does_not_fit(tmp_path: Path) -> None:
     sentence = r"tensor 'blk.0.ffn_gate.weight' of the file has shape \(256, 256\), but .* needs \(256, 512\)"
     with zemm.transformers.registered(), pytest.raises(ValueError, match=sentence):
         load(path, config=config)
+
+
+def test_scales_that_are_not_finite(tmp_path: Path) -> None:
+    """A block of Q4_0 begins with its scale in f16."""
+    path = write(tmp_path, "llama", ["Q4_0"])
+    name = "blk.1.ffn_down.weight"
+    tensor = next(t for t in gguf.GGUFReader(path).tensors if t.name == name)
+    data = bytearray(path.read_bytes())
+    data[tensor.data_offset : tensor.data_offset + 2] = np.float16(np.nan).tobytes()
+    path.write_bytes(data)
+    with (
+        zemm.transformers.registered(),
+        pytest.raises(ValueError, match=f"tensor '{name}' of the file .* not finite"),
+    ):
+        load(path)

@@ -73,6 +73,8 @@ def quantize_(
     arguments = {"bits": bits, "group": group, "activation": activation, "symmetric": symmetric, **more}
     wanted = _Wanted(arguments, filter, obstacles(model))
     places = _places_of(model, bool(check.flag(embeddings, "embeddings")))
+    if (last := _last_parameter(model, places)) is not None:
+        wanted.obstacles[last] = "it stays: the model has no other parameter that tells its type and device"
     made = _Made()
     with steps(len(places), progress) as begin:
         # Heads come before the embeddings that read them.
@@ -134,6 +136,17 @@ def _places_of(model: torch.nn.Module, embeddings: bool) -> list[_Place]:
         for place in found.values()
         if embeddings or isinstance(place.module, torch.nn.Linear) or id(_weight_of(place.module)) in heads
     ]
+
+
+def _last_parameter(model: torch.nn.Module, places: list[_Place]) -> int | None:
+    """The embedding that a model of Transformers keeps, so that its properties dtype and device find a
+    parameter. None: it has others, as most models have norms, or needs none."""
+    if not isinstance(getattr(type(model), "dtype", None), property):
+        return None
+    replaced = {id(p) for place in places if place.is_asked for p in place.module.parameters()}
+    if not all(id(p) in replaced for p in model.parameters()):
+        return None
+    return next((id(p.module) for p in places if isinstance(p.module, torch.nn.Embedding)), None)
 
 
 def _weight_of(module: Source) -> Any:

@@ -110,6 +110,8 @@ class StandIn(torch.nn.Module):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("weight", "bias"):
+            if value is getattr(self, name):
+                return  # Transformers 4 ties a head to its embedding, which reads the head's weights
             refuse_write()
         super().__setattr__(name, value)
 

@@ -8,6 +8,7 @@ from transformers.utils.quantization_config import QuantizationConfigMixin
 from zemm._arrays.scales import type_among
 from zemm._library import check
 from zemm.errors import InvalidArgumentsError
+from zemm.transformers._formats.format import names_kept
 from zemm.words import Activation, ScaleDType
 
 
@@ -28,8 +29,11 @@ class ZemmConfig(QuantizationConfigMixin):
     shorter. activation: the type in which the layers
     multiply; None: the type of the model.
 
-    modules_to_not_convert: names of modules that stay as they are, whole, up to a dot, or their ends; None:
-    the output embeddings. Layers that share their weights with others always stay.
+    modules_to_not_convert: names of modules that stay as they are: whole, up to a dot, their ends, or regular
+    expressions, as Transformers takes them. A warning says which fits none. None: the output embeddings.
+    Layers that share their weights with others always stay.
+
+    ValueError: an argument is wrong.
     """
 
     quant_method = "zemm"
@@ -57,4 +61,5 @@ class ZemmConfig(QuantizationConfigMixin):
         self.symmetric = bool(check.flag(symmetric, "symmetric"))
         self.scale_dtype = cast(ScaleDType, type_among(scale_dtype, ("f32", "f16", "bf16"), "scale_dtype"))
         self.activation = activation
+        names_kept({"modules_to_not_convert": modules_to_not_convert}, "ZemmConfig")
         self.modules_to_not_convert = modules_to_not_convert

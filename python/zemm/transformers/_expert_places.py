@@ -10,16 +10,16 @@ import torch
 
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._formats.format import ExpertsPlace, Place, Quantized
+from zemm.transformers._gates import has_gate
 from zemm.transformers._placeholder import Placeholder, StandIn
 
 
 def place_of(name: str, module: torch.nn.Module) -> ExpertsPlace | None:
     """The experts that a module has. None: it has none, or other ones than the experts interface knows."""
-    if not isinstance(getattr(module, "has_gate", None), bool) or getattr(
-        module, "has_post_expert_norm", False
-    ):
+    is_known = isinstance(getattr(module, "is_transposed", None), bool)
+    if not is_known or getattr(module, "has_post_expert_norm", False):
         return None
-    up = "gate_up_proj" if module.has_gate else "up_proj"
+    up = "gate_up_proj" if has_gate(module) else "up_proj"
     places, count = [], 0
     for key in (up, "down_proj"):
         weight = module._parameters.get(key)
@@ -33,11 +33,13 @@ def place_of(name: str, module: torch.nn.Module) -> ExpertsPlace | None:
 @dataclass(frozen=True)
 class Parts:
     """What a checkpoint calls the layers of an expert: the gate and the layer beside it, or that alone; and
-    the last one. converters: those of Transformers that would put them together."""
+    the last one. converters: those of Transformers that would put them together. renamings: what these also
+    do to the name of the experts, before 5.5."""
 
     up: list[str]
     down: str
     converters: list[Any]
+    renamings: list[Any]
 
 
 def parts_of(place: ExpertsPlace, conversions: list[Any]) -> Parts | None:
@@ -45,9 +47,9 @@ def parts_of(place: ExpertsPlace, conversions: list[Any]) -> Parts | None:
     up: list[str] = []
     down: list[str] = []
     used: list[Any] = []
+    renamings: list[Any] = []
     for converter in conversions:
-        targets: list[str] = list(getattr(converter, "_original_target_patterns", ()))
-        sources: list[str] = list(getattr(converter, "_original_source_patterns", ()))
+        targets, sources = _patterns(converter, "target"), _patterns(converter, "source")
         if len(targets) != 1 or not all("*" in source for source in sources):
             continue
         target = targets[0].replace("\\", "").lstrip("^.")
@@ -56,7 +58,23 @@ def parts_of(place: ExpertsPlace, conversions: list[Any]) -> Parts | None:
             up, used = names, [*used, converter]
         elif f".{place.down.name}".endswith(f".{target}"):
             down, used = names, [*used, converter]
-    return Parts(up, down[0], used) if up and down else None
+            if not hasattr(converter, "_original_source_patterns"):
+                renamings = _renamings(sources[0].partition("*")[0], target.removesuffix(place.down.key))
+    return Parts(up, down[0], used, renamings) if up and down else None
+
+
+def _renamings(before: str, after: str) -> list[Any]:
+    """From the name of experts in a checkpoint to that in the model."""
+    from transformers.core_model_loading import WeightRenaming
+
+    is_same = before.replace("\\", "").lstrip("^.") == after
+    return [] if is_same else [WeightRenaming(before, after)]
+
+
+def _patterns(converter: Any, kind: str) -> list[str]:
+    """As the model gives them. Before 5.5 Transformers did not change them."""
+    attribute = f"{kind}_patterns"
+    return list(getattr(converter, f"_original_{attribute}", getattr(converter, attribute, ())))
 
 
 def layers_of(place: ExpertsPlace, parts: Parts) -> Iterator[tuple[int, str, Place]]:

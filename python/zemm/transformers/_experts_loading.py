@@ -25,6 +25,7 @@ from zemm.transformers._joined import joined
 from zemm.transformers._modules import packing
 from zemm.transformers._parallel import refuse_several
 from zemm.transformers._placeholder import Placeholder
+from zemm.words import Activation
 
 _Found = tuple[torch.nn.Module, ExpertsPlace, Parts | None]
 
@@ -60,12 +61,15 @@ class Experts:
 
     def _without(self, all_parts: list[Parts]) -> list[Any]:
         used = [converter for parts in all_parts for converter in parts.converters]
-        return [entry for entry in self._conversions if not any(entry is own for own in used)]
+        left = [entry for entry in self._conversions if not any(entry is own for own in used)]
+        renamings = {str(entry): entry for parts in all_parts for entry in parts.renamings}
+        return [*renamings.values(), *left]
 
-    def put(self, checkpoint: Checkpoint, **options: Any) -> None:
-        """Put placeholders. checkpoint: its names after the renamings. options: of
-        zemm.Linear.from_quantized()."""
+    def put(self, checkpoint: Checkpoint, activation: Callable[[str], Activation]) -> None:
+        """Put placeholders. checkpoint: its names after the renamings. activation: of experts, by their
+        name."""
         for module, place, parts in self._all:
+            options = {"activation": activation(place.name)}
             wanted = self._format.tensors_of_experts(place)
             if wanted is None:
                 if parts is not None and self._is_quantised(place, parts, checkpoint):
@@ -102,8 +106,8 @@ class Experts:
     ) -> Placeholder:
         up_bias, down_bias = f"{place.up.key}_bias", f"{place.down.key}_bias"
         if place.up.has_bias:
-            wanted[up_bias] = Wanted((place.count, place.up.out_features), FLOATS)
-            wanted[down_bias] = Wanted((place.count, place.down.out_features), FLOATS)
+            wanted[up_bias] = Wanted((place.count, place.up.out_features), FLOATS, is_finite=False)
+            wanted[down_bias] = Wanted((place.count, place.down.out_features), FLOATS, is_finite=False)
 
         def build(tensors: Tensors) -> torch.nn.Module:
             biases = tensors.get(up_bias), tensors.get(down_bias)
@@ -137,7 +141,9 @@ class Experts:
             def build(tensors: Tensors) -> Any:
                 return receive(self._format.weights(own, tensors))
 
-            return _placeholder(torch.nn.Module(), own.name, wanted, checkpoint, self._format.reason(own), build)
+            return _placeholder(
+                torch.nn.Module(), own.name, wanted, checkpoint, self._format.reason(own), build
+            )
 
         def build(arrived: list[dict[str, Quantized]]) -> torch.nn.Module:
             up = joined([[own[part] for part in parts.up] for own in arrived], place.name)

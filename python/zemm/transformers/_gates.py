@@ -15,9 +15,14 @@ _WIDTH = 64
 _LIMITS, _ALPHAS = ("limit", "swiglu_limit"), ("alpha", "swiglu_alpha")
 
 
+def has_gate(original: Any) -> bool:
+    """Whether a module behind Transformers' experts interface has one. Before 5.3 all had."""
+    return bool(getattr(original, "has_gate", True))
+
+
 def between(original: Any, rows: torch.Tensor) -> torch.Tensor:
     """What a module behind Transformers' experts interface does with the rows of its first product."""
-    made: torch.Tensor = original._apply_gate(rows) if original.has_gate else original.act_fn(rows)
+    made: torch.Tensor = original._apply_gate(rows) if has_gate(original) else original.act_fn(rows)
     return made
 
 
@@ -25,7 +30,7 @@ def gate_of(original: Any) -> Gate | None:
     """The gate that does what the module does. None: it does something else."""
     if any(True for child in original.children() for _ in child.parameters()):
         return None  # those of the function may have no values yet
-    rows = _probe(_WIDTH * (2 if original.has_gate else 1))
+    rows = _probe(_WIDTH * (2 if has_gate(original) else 1))
     with torch.no_grad():
         expected = between(original, rows)
     for gate in _candidates(original):
@@ -49,7 +54,7 @@ def _are_alike(made: torch.Tensor, expected: torch.Tensor) -> bool:
 
 
 def _candidates(original: Any) -> Iterator[Gate]:
-    if not original.has_gate:
+    if not has_gate(original):
         for activation in get_args(GateActivation):
             yield Gate(activation, is_gated=False)
         return

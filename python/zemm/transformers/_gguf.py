@@ -27,9 +27,10 @@ from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS
 from zemm.torch import QuantEmbedding, QuantLinear
 from zemm.torch._obstacles import obstacles
+from zemm.transformers._modules import activation_of
 from zemm.transformers._parallel import refuse_several
 from zemm.transformers._placeholder import standing_for
-from zemm.transformers._quantizer import ACTIVATIONS, on_the_host, prepare_to_run, tied_modules
+from zemm.transformers._quantizer import on_the_host, prepare_to_run, tied_modules
 from zemm.words import Activation
 
 
@@ -49,7 +50,7 @@ class GgufQuantizer(GgufHfQuantizer):
             return super().get_state_dict(checkpoint_file, model)
         refuse_several(model, "a GGUF file")
         dtype = self.dtype or torch.float32
-        loader = _Loader(checkpoint_file, model, self.activation or ACTIVATIONS.get(dtype, "f32"), dtype)
+        loader = _Loader(checkpoint_file, model, self.activation, dtype)
         tensors, self._modules = loader.load(), loader.modules
         for path in self._modules:
             model.set_submodule(path, standing_for(model.get_submodule(path)))
@@ -85,7 +86,7 @@ def _names(model: Any, processor: TensorProcessor) -> dict[str, str]:
 class _Loader:
     """modules: those of the packed tensors, by their places in the model. dtype: of the model."""
 
-    def __init__(self, path: str, model: Any, activation: Activation, dtype: torch.dtype) -> None:
+    def __init__(self, path: str, model: Any, activation: Activation | None, dtype: torch.dtype) -> None:
         self._path, self._file = path, zemm.gguf.load(path)
         self._model, self._activation, self._dtype = model, activation, dtype
         self._parsed = {"config": model.config.get_text_config().to_dict(), "tensors": {}}
@@ -151,7 +152,13 @@ class _Loader:
         if not np.array_equal(rows, np.arange(len(rows))):
             tensor = tensor.take(rows)
         bias = self._bias(name, module) if isinstance(module, torch.nn.Linear) else None
-        layer = tensor.linear(bias, scale=self._scale(name), activation=self._activation)
+        activation = activation_of(self._model, path, self._activation, self._dtype)
+        layer = tensor.linear(bias, scale=self._scale(name), activation=activation)
+        for part, operand in layer.weights._operands().items():
+            if not np.isfinite(np.asarray(operand.parameter.values, np.float32)).all():
+                raise InvalidArgumentsError(
+                    f"tensor {name!r} of the file {self._path} has {part} that are not finite"
+                )
         packed = QuantLinear(layer)
         packed.float_dtype = self._dtype
         is_table = isinstance(module, torch.nn.Embedding)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What replaces a linear layer of a model, and what is said where nothing can."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -10,6 +12,30 @@ from zemm.errors import ZemmError
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
 from zemm.torch._stand_in import LayerTensor, StandIn
+from zemm.words import Activation
+
+_ACTIVATIONS: dict[torch.dtype, Activation] = {
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+}
+
+
+def is_kept_in_f32(model: Any, name: str, dtype: torch.dtype) -> bool:
+    """Whether a model of a type keeps a parameter in f32, as it has values that the type cannot hold."""
+    kept: set[str] = set()
+    if dtype == torch.float16:
+        kept.update(getattr(model, "_keep_in_fp32_modules", None) or ())
+    if dtype in (torch.float16, torch.bfloat16):
+        kept.update(getattr(model, "_keep_in_fp32_modules_strict", None) or ())
+    return any(re.search(key.replace("*", ".*"), name) for key in kept)  # as Transformers does
+
+
+def activation_of(model: Any, name: str, wanted: Activation | None, dtype: torch.dtype) -> Activation:
+    """The type in which a layer of a model multiplies: the one that is wanted, or that of the model."""
+    activation = wanted or _ACTIVATIONS.get(dtype, "f32")
+    is_short = activation in ("f16", "bf16")
+    return "f32" if is_short and is_kept_in_f32(model, f"{name}.weight", dtype) else activation
 
 
 @contextmanager

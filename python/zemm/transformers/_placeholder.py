@@ -22,6 +22,18 @@ Build = Callable[[Tensors], torch.nn.Module]
 _LOADED = "_is_hf_initialized"  # Transformers' mark of tensors that come from a checkpoint
 
 
+class _Unwritten(torch.nn.Parameter):
+    """A parameter that takes no values."""
+
+    @property
+    def data(self) -> torch.Tensor:
+        return self.detach()
+
+    @data.setter
+    def data(self, value: torch.Tensor) -> None:
+        pass
+
+
 class StandIn(torch.nn.Module):
     """Has the attributes of the module that it stands for. Tensors that are written to it are dropped."""
 
@@ -29,12 +41,12 @@ class StandIn(torch.nn.Module):
     _original: torch.nn.Module
 
     def _stand_for(self, original: torch.nn.Module) -> None:
-        """original: a module on the meta device, or one that is brought there."""
+        """original: its parameters and buffers are lost."""
         for tensors in (original._parameters, original._buffers):
             for key, tensor in tensors.items():
                 if tensor is not None:
-                    tensors[key] = on_meta = tensor if tensor.is_meta else _on_meta(tensor)
-                    setattr(on_meta, _LOADED, True)
+                    tensors[key] = _Unwritten(torch.empty_like(tensor, device="meta"), requires_grad=False)
+                    setattr(tensors[key], _LOADED, True)
         # Not a child: its tensors are no tensors of the checkpoint.
         object.__setattr__(self, "_original", original)
 
@@ -52,17 +64,11 @@ class StandIn(torch.nn.Module):
     def __setattr__(self, name: str, value: Any) -> None:
         if "_original" not in self.__dict__ or not isinstance(value, torch.Tensor):
             super().__setattr__(name, value)
-        elif getattr(value, _LOADED, False):
+        elif getattr(value, _LOADED, False) and not value.is_meta:  # as after "weight /= 2"
             self._take(name, value.detach())
 
     def _take(self, name: str, value: torch.Tensor) -> None:
         """Take a tensor of the checkpoint."""
-
-
-def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
-    made = torch.empty_like(tensor, device="meta")
-    is_parameter = isinstance(tensor, torch.nn.Parameter)
-    return torch.nn.Parameter(made, tensor.requires_grad) if is_parameter else made
 
 
 def standing_for(original: torch.nn.Module) -> StandIn:
@@ -91,7 +97,9 @@ class Placeholder(StandIn):
         self.module: torch.nn.Module | None = None
         for key, want in wanted.items():
             dtype = dtypes.get(key) or want.dtypes[-1]
-            self.register_buffer(key, torch.empty(want.shape, dtype=dtype, device="meta"))
+            buffer = torch.empty(want.shape, dtype=dtype, device="meta")
+            buffer._is_param = True  # Transformers 5.2 loads only what looks like a parameter
+            self.register_buffer(key, buffer)
 
         self._stand_for(original)
 

@@ -5,9 +5,11 @@ are quantised, and zemm's modules in their place once their tensors have come.""
 import logging
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import torch
+import transformers
 from transformers.quantizers.base import HfQuantizer
 
 from zemm.errors import InvalidArgumentsError, UnimplementedError, missing_package
@@ -18,16 +20,11 @@ from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts
 from zemm.transformers._formats import FORMATS, Floats
 from zemm.transformers._formats.format import FLOATS, Format, Place, Tensors, Wanted
-from zemm.transformers._modules import module_of, packing
+from zemm.transformers._modules import activation_of, is_kept_in_f32, module_of, packing
 from zemm.transformers._parallel import part_of
 from zemm.transformers._placeholder import Placeholder
 from zemm.words import Activation
 
-ACTIVATIONS: dict[torch.dtype, Activation] = {
-    torch.float32: "f32",
-    torch.float16: "f16",
-    torch.bfloat16: "bf16",
-}
 _log = logging.getLogger("zemm")
 # Tensors that only quantised layers have.
 _QUANTISED = ("qweight", "weight_packed", "weight_scale")
@@ -73,6 +70,8 @@ class Quantizer(HfQuantizer):
         self._format = self._format_of(quantization_config)
         self._files: Any = None
         self._model: Any = None
+        self._is_placed = False
+        self._dtypes: dict[str, torch.dtype] = {}
         self._dtype = torch.float32
 
     def _format_of(self, config: Any) -> Format:
@@ -93,6 +92,8 @@ class Quantizer(HfQuantizer):
         self, model: Any, checkpoint_files: Any = None, **kwargs: Any
     ) -> Any:
         self._files, self._dtype, self._model = checkpoint_files, model.dtype, model
+        if self.pre_quantized and not hasattr(HfQuantizer, "get_new_dtype"):
+            self._dtypes = {name: tensor.dtype for name, tensor in model.named_parameters()}
         return model
 
     def update_weight_conversions(self, weight_conversions: list[Any], model: Any = None) -> list[Any]:
@@ -103,9 +104,8 @@ class Quantizer(HfQuantizer):
         rename = _renaming(experts.renamings)
         checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
         self._format.names_in_files = checkpoint.modules()
-        experts.put(checkpoint, activation=self._activation())
+        experts.put(checkpoint, partial(self._activation, model))
         self._place(model, checkpoint)
-        _check_all_placed(model, checkpoint)
         return experts.conversions
 
     def update_expected_keys(self, model: Any, expected_keys: list[str], loaded_keys: list[str]) -> list[str]:
@@ -116,19 +116,16 @@ class Quantizer(HfQuantizer):
             )
         checkpoint = Checkpoint(dict.fromkeys(loaded_keys), model.base_model_prefix)
         self._place(model, checkpoint)
-        _check_all_placed(model, checkpoint)
-        if not any(isinstance(module, Placeholder) for module in model.modules()):
-            raise UnimplementedError(
-                "no linear layer of the model is quantised: experts in one tensor, as those of gpt-oss, need"
-                " Transformers 5"
-            )
         return list(model.state_dict())
 
     def _place(self, model: Any, checkpoint: Checkpoint) -> None:
+        """NotImplementedError: no layer would be quantised, or one of the checkpoint's would not be."""
         kept = tied_modules(model)
         # A layer that is stored quantised is packed, though its model reads its weights at each call.
         problems = obstacles(model, slow=not self.pre_quantized)
         left: dict[str, list[str]] = {}
+        modules = model.named_modules()
+        self._format.check_kept(name for name, module in modules if not module._modules or module._parameters)
         for name, module in list(model.named_modules()):
             if (
                 isinstance(module, torch.nn.Linear)
@@ -144,6 +141,13 @@ class Quantizer(HfQuantizer):
         for problem, names in left.items():
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             _log.warning("not quantised: %s%s: %s", names[0], more, problem)
+        _check_all_placed(model, checkpoint)
+        if not any(isinstance(module, Placeholder) for module in model.modules()):
+            raise UnimplementedError(
+                "no layer of the model is quantised: it has no linear layers, or they are tied or excluded"
+                " (experts in one tensor, as those of gpt-oss, need Transformers 5)"
+            )
+        self._is_placed = True
 
     def _is_quantised(self, model: Any, name: str, module: torch.nn.Linear, checkpoint: Checkpoint) -> bool:
         is_head = module is model.get_output_embeddings()
@@ -168,19 +172,19 @@ class Quantizer(HfQuantizer):
             if not want.optional or f"{name}.{key}" in checkpoint or not checkpoint.is_known()
         }
         if place.has_bias:
-            wanted["bias"] = Wanted((place.out_features,), FLOATS)
+            wanted["bias"] = Wanted((place.out_features,), FLOATS, is_finite=False)
         dtypes = {key: checkpoint.dtype(f"{name}.{key}") for key in wanted}
 
         def build(tensors: Tensors) -> torch.nn.Module:
             bias = tensors.pop("bias", None)
             with packing(f"the layer {name}"):
-                packed = self._format.layer(place, tensors, bias, activation=self._activation())
+                packed = self._format.layer(place, tensors, bias, activation=self._activation(model, name))
             return part_of(model, name, module_of(packed.layer, packed.columns, self._dtype))
 
         return Placeholder(module, name, wanted, dtypes, self._format.reason(place), build)
 
-    def _activation(self) -> Activation:
-        return self.activation if self.activation is not None else ACTIVATIONS.get(self._dtype, "f32")
+    def _activation(self, model: Any, name: str) -> Activation:
+        return activation_of(model, name, self.activation, self._dtype)
 
     def param_needs_quantization(self, model: Any, param_name: str, **kwargs: Any) -> bool:
         """Whether Transformers shall not look at the tensor: placeholders check what they get."""
@@ -200,12 +204,26 @@ class Quantizer(HfQuantizer):
         return [key for key in missing_keys if not self.param_needs_quantization(model, key)]
 
     def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
+        if not self._is_placed:
+            raise UnimplementedError(
+                f"Transformers {transformers.__version__} has not asked zemm which layers are quantised:"
+                " zemm works with 4.57 and with 5.0 to 5.24"
+            )
         for kind in (ExpertsPlaceholder, Placeholder):  # the first have some of the second
             for name, placeholder in list(model.named_modules()):
                 if isinstance(placeholder, kind):
                     model.set_submodule(name, placeholder.finished())
+        self._convert(model)
         prepare_to_run(model)
         return model
+
+    def _convert(self, model: Any) -> None:
+        """Before 5.21 Transformers leaves the floats of a quantised checkpoint in the file's type, where
+        it has renamed them."""
+        for name, tensor in model.named_parameters():
+            dtype = self._dtypes.get(name, tensor.dtype)
+            if tensor.is_floating_point() and not is_kept_in_f32(model, name, dtype):
+                tensor.data = tensor.data.to(dtype)
 
     @property
     def is_trainable(self) -> bool:
@@ -240,14 +258,24 @@ def _check_all_placed(model: Any, checkpoint: Checkpoint) -> None:
     modules, problems = dict(model.named_modules()), obstacles(model, slow=False)
     for tensor in checkpoint.names():
         name, _, key = tensor.rpartition(".")
-        if key in _QUANTISED and name in modules and not isinstance(modules[name], Placeholder):
-            kind = type(modules[name]).__name__
-            problem = problems.get(id(modules[name])) or (
-                f"it is a {kind}, or the quantization_config says that it is not quantised"
+        if key not in _QUANTISED:
+            continue
+        found = modules.get(name) or _experts_with(name, modules)
+        if found is not None and not isinstance(found, Placeholder):
+            problem = problems.get(id(found)) or (
+                f"it is a {type(found).__name__}, or the quantization_config says that it is not quantised"
             )
             raise UnimplementedError(
                 f"the checkpoint has the tensor {tensor}, but zemm has no layer for {name}: {problem}"
             )
+
+
+def _experts_with(name: str, modules: dict[str, Any]) -> Any:
+    """The module of experts that the layer of a checkpoint belongs to. None: there is none."""
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    parameters = modules[name]._parameters.values() if name else ()
+    return modules[name] if any(p is not None and p.ndim == 3 for p in parameters) else None
 
 
 def _place_of(name: str, module: torch.nn.Linear) -> Place:

@@ -22,7 +22,6 @@ auto.AUTO_QUANTIZER_MAPPING[ZemmConfig.quant_method] = FloatQuantizer
 auto.AUTO_QUANTIZATION_CONFIG_MAPPING[ZemmConfig.quant_method] = ZemmConfig
 
 
-
 def _with_quantizers(mapping: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     """Transformers' get_model_conversion_mapping() of 5.0 to 5.7, which does not let quantizers change the
     conversions. Here zemm's do."""
@@ -38,8 +37,8 @@ def _with_quantizers(mapping: Callable[..., list[Any]]) -> Callable[..., list[An
 
 
 if not IS_VERSION_4 and not hasattr(HfQuantizer, "update_weight_conversions"):
-    modeling_utils.get_model_conversion_mapping = _with_quantizers(  # type: ignore[attr-defined]
-        modeling_utils.get_model_conversion_mapping  # type: ignore[attr-defined]
+    modeling_utils.get_model_conversion_mapping = _with_quantizers(
+        modeling_utils.get_model_conversion_mapping
     )
 
 # What Transformers had for the methods that are replaced. None: nothing.

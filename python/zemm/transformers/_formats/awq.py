@@ -13,7 +13,8 @@ import torch
 
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._formats import words
-from zemm.transformers._formats.format import FLOATS, Place, Quantized, Tensors, Wanted, setting
+from zemm.transformers._formats.entries import entry, setting
+from zemm.transformers._formats.format import FLOATS, Place, Quantized, Tensors, Wanted
 from zemm.transformers._formats.overrides import GroupedFormat
 
 
@@ -22,8 +23,8 @@ class Awq(GroupedFormat):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
-        version = str(config.get("version") or config.get("format") or "gemm").lower()
-        setting({"version": version}, "version", ("gemm",), None, "AWQ")
+        version = entry(config, "version", str) or entry(config, "format", str) or "gemm"
+        setting({"version": version.lower()}, "version", ("gemm",), None, "AWQ")
 
     def tensors(self, place: Place) -> dict[str, Wanted]:
         _, group = self.settings_of(place.name)

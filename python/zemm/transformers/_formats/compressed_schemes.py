@@ -5,13 +5,14 @@ It is read as plain JSON. So checkpoints need the package compressed-tensors nei
 have a version that still knows their settings.
 """
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from zemm._library.check import shown
 from zemm.errors import InvalidArgumentsError, UnimplementedError
+from zemm.transformers._formats.entries import CONFIG, entry, group_setting
+from zemm.transformers._formats.patterns import pattern
 
 PACKED = "pack-quantized"
 NVFP4 = "nvfp4-pack-quantized"
@@ -59,31 +60,32 @@ class Schemes:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         _check_whole(config)
-        self._ignored = _names(config.get("ignore") or [], "ignore")
+        self._ignored = [(key, _matcher(key, "ignore")) for key in entry(config, "ignore", list, [])]
         self._targets: dict[str, Scheme] = {}
-        groups = config.get("config_groups")
-        if not isinstance(groups, Mapping) or not groups:
+        groups = entry(config, "config_groups", Mapping, {})
+        if not groups:
             raise InvalidArgumentsError("config_groups of quantization_config has no groups")
-        for name, group in groups.items():
-            if not isinstance(group, Mapping):
-                raise InvalidArgumentsError(
-                    f"the group {name} of quantization_config is {shown(group)}, not an object with targets"
-                    " and weights"
-                )
+        for name in groups:
+            group = entry(groups, name, Mapping, {}, f"config_groups of {CONFIG}")
             if group.get("weights") is None:
                 continue  # inputs alone, as of attention
-            scheme = _scheme(group, str(name), config.get("format"))
-            for target in _names(group.get("targets"), f"targets of the group {name}"):
+            where = f"the group {name} of quantization_config"
+            scheme = _scheme(group, where, config.get("format"))
+            targets = entry(group, "targets", list, where=where)
+            if targets is None:
+                raise InvalidArgumentsError(f"{where} has no targets")
+            for target in targets:
                 self._targets.setdefault(target, scheme)
+        self._matchers = {target: _matcher(target, "targets") for target in self._targets}
 
     def of(self, names: set[str], class_name: str = "Linear") -> Scheme | None:
         """The scheme of a module; None: it is not quantised. names: in the model and in the files."""
-        if any(_matches(names, ignored, class_name) for ignored in self._ignored):
+        if any(key == class_name or any(map(fits, names)) for key, fits in self._ignored):
             return None
         # As in compressed-tensors: a name comes before a pattern, a pattern before a class.
-        ordered = sorted(self._targets, key=lambda target: (target == class_name, "re:" in target, target))
+        ordered = sorted(self._matchers, key=lambda target: (target == class_name, "re:" in target, target))
         for target in ordered:
-            if _matches(names, target, class_name):
+            if target == class_name or any(map(self._matchers[target], names)):
                 return self._targets[target]
         return None
 
@@ -91,56 +93,55 @@ class Schemes:
 def _check_whole(config: Mapping[str, Any]) -> None:
     """quantization_status is not asked: compressed checkpoints exist whose status is "frozen". Their tensors
     show what they are."""
-    sparsity = config.get("sparsity_config") or {}
-    if sparsity.get("format", "dense") != "dense":
+    sparsity = entry(entry(config, "sparsity_config", Mapping, {}), "format", str, "dense", "sparsity_config")
+    if sparsity != "dense":
         raise UnimplementedError(
-            f"sparsity_config has the format {shown(sparsity['format'])}: zemm reads dense weights only"
+            f"sparsity_config has the format {shown(sparsity)}: zemm reads dense weights only"
         )
-    if (config.get("transform_config") or {}).get("config_groups"):
+    transform = entry(config, "transform_config", Mapping, {})
+    if entry(transform, "config_groups", Mapping, where="transform_config"):
         raise UnimplementedError(
             "transform_config rotates the weights of this checkpoint, which zemm does not take back"
         )
 
 
-def _scheme(group: Mapping[str, Any], name: str, common: Any) -> Scheme:
-    where = f"the group {name} of quantization_config"
+def _scheme(group: Mapping[str, Any], where: str, common: Any) -> Scheme:
     found = group.get("format") or common
     if found not in FORMATS:
         raise UnimplementedError(f"{where} has the format {shown(found)}, none of {', '.join(FORMATS)}")
-    weights = group["weights"]
-    if not isinstance(weights, Mapping):
-        raise InvalidArgumentsError(f"{where} has the weights {shown(weights)}, not an object of settings")
-    bits, kind = weights.get("num_bits", 8), str(weights.get("type", "int")).lower()
-    if type(bits) is not int or not 1 <= bits <= 8 or kind not in ("int", "float"):
-        raise InvalidArgumentsError(f"{where} has weights of {shown(bits)} bits of the type {shown(kind)}")
+    weights = entry(group, "weights", Mapping, where=where)
+    bits, kind = entry(weights, "num_bits", int, 8, where), entry(weights, "type", str, "int", where).lower()
+    if not 1 <= bits <= 8 or kind not in ("int", "float"):
+        raise InvalidArgumentsError(f"{where} has weights with num_bits {bits} and the type {shown(kind)}")
     widths = {NVFP4: (4,), MXFP4: (4,), MXFP8: (8,)}.get(found, (8,))
     if kind == "float" and bits not in widths:
         raise UnimplementedError(f"{where} has floating-point weights of {bits} bits, zemm reads {widths[0]}")
     if (kind == "float") != (found in (NVFP4, MXFP4, MXFP8)) and found not in _PLAIN:
         raise InvalidArgumentsError(f"{where} has weights of the type {kind}, which {found} cannot hold")
-    if kind == "float" and not weights.get("symmetric", True):
+    symmetric = entry(weights, "symmetric", bool, True, where)
+    if kind == "float" and not symmetric:
         raise UnimplementedError(f"{where} has weights of floats with zero points, which zemm does not read")
-    size = weights.get("group_size")
-    strategy = weights.get("strategy") or ("tensor" if size is None else "channel" if size == -1 else "group")
+    size = entry(weights, "group_size", int, where=where)
+    strategy = entry(weights, "strategy", str, where=where) or (
+        "tensor" if size is None else "channel" if size == -1 else "group"
+    )
     if strategy not in _STRATEGIES:
         raise InvalidArgumentsError(
             f"{where} has weights with the strategy {shown(strategy)}, none of {', '.join(_STRATEGIES)}"
         )
     is_grouped = strategy in ("group", "tensor_group")
-    if is_grouped and (type(size) is not int or size < 1):
-        raise InvalidArgumentsError(
-            f"{where} has weights with groups of {shown(size)}, not a number from 1 on"
-        )
+    if is_grouped and (size is None or size < 1):
+        raise InvalidArgumentsError(f"{where} has weights with group_size {size}, not a number from 1 on")
     return Scheme(
         format=found,
         bits=bits,
         is_float=kind == "float",
-        symmetric=bool(weights.get("symmetric", True)),
+        symmetric=symmetric,
         strategy=strategy,
         group=size if is_grouped else None,
         block=_block(weights.get("block_structure"), where) if strategy == "block" else None,
         is_ordered=is_grouped and str(weights.get("actorder")).lower() in ("group", "dynamic", "true"),
-        **_input(group.get("input_activations")),
+        **_input(entry(group, "input_activations", Mapping, where=where), where),
     )
 
 
@@ -155,26 +156,25 @@ def _block(value: Any, where: str) -> tuple[int, int]:
     return rows, columns
 
 
-def _input(found: Mapping[str, Any] | None) -> dict[str, Any]:
+def _input(found: Mapping[str, Any] | None, where: str) -> dict[str, Any]:
     """Integers stay integers where int8 with a scale for each row is at least as exact. So an
     asymmetric input is multiplied as it is, and a floating-point one, too."""
     if found is None:
         return {"int8_group": None, "is_static": False}
-    is_int = str(found.get("type", "int")).lower() == "int" and found.get("num_bits", 8) <= 8
-    by_group = found.get("group_size") if found.get("strategy") == "group" else 0
+    where = f"input_activations of {where}"
+    is_int = entry(found, "type", str, "int", where).lower() == "int"
+    is_int &= entry(found, "num_bits", int, 8, where) <= 8
+    by_group = 0
+    if entry(found, "strategy", str, None, where) == "group":
+        by_group = group_setting(found, where=where)
     return {
-        "int8_group": by_group if is_int and found.get("symmetric", True) else None,
+        "int8_group": by_group if is_int and entry(found, "symmetric", bool, True, where) else None,
         "is_static": found.get("dynamic", False) is not True,
     }
 
 
-def _names(found: Any, what: str) -> list[str]:
-    if not isinstance(found, (list, tuple)) or not all(isinstance(name, str) for name in found):
-        raise InvalidArgumentsError(f"{what} of quantization_config is {shown(found)}, not a list of names")
-    return list(found)
-
-
-def _matches(names: set[str], target: str, class_name: str) -> bool:
-    if target.startswith("re:"):
-        return any(re.match(target.removeprefix("re:"), name) for name in names)
-    return target in names or target == class_name
+def _matcher(name: str, key: str) -> Callable[[str], bool]:
+    """Whether a name of a module is meant by an entry of ignore or targets."""
+    if name.startswith("re:"):
+        return pattern(name.removeprefix("re:"), f"{key} of {CONFIG}")
+    return name.__eq__

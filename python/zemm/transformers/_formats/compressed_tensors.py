@@ -86,7 +86,7 @@ class CompressedTensors(Format):
             found["weight_g_idx"] = Wanted((k,), (torch.int32, torch.int64))
         if scheme.is_static:
             types = (*FLOATS, torch.int8, torch.float8_e4m3fn)
-            found |= {name: Wanted((1,), types, optional=True) for name in _OF_INPUTS}
+            found |= {name: Wanted((1,), types, optional=True, is_finite=False) for name in _OF_INPUTS}
         return found
 
     def reason(self, place: Place) -> str:

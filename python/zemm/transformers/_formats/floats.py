@@ -27,7 +27,7 @@ class Floats(Format):
         self.takes_heads = config.get("modules_to_not_convert") is not None
 
     def tensors(self, place: Place) -> dict[str, Wanted]:
-        return {"weight": Wanted((place.out_features, place.in_features), FLOATS)}
+        return {"weight": Wanted((place.out_features, place.in_features), FLOATS, is_finite=False)}
 
     def reason(self, place: Place) -> str:
         return "the model"
@@ -42,7 +42,8 @@ class Floats(Format):
         found = {}
         for own in (place.up, place.down):
             shape = own.out_features, own.in_features
-            found[own.key] = Wanted((place.count, *shape[:: -1 if place.is_transposed else 1]), FLOATS)
+            dims = place.count, *shape[:: -1 if place.is_transposed else 1]
+            found[own.key] = Wanted(dims, FLOATS, is_finite=False)
         return found
 
     def layers_of_experts(

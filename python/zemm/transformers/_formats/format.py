@@ -2,9 +2,9 @@
 """What a format of checkpoints has to say: which tensors it stores for a linear layer, and how they become a
 zemm.Linear. Each format is a module of this folder."""
 
-import re
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
 from zemm.transformers._checkpoint import Checkpoint
+from zemm.transformers._formats.entries import CONFIG, entry
+from zemm.transformers._formats.patterns import pattern
 from zemm.words import DataType
 
 Tensors = dict[str, torch.Tensor]
@@ -39,18 +41,29 @@ class Place:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A tensor that a format stores for a layer. optional: a checkpoint may lack it."""
+    """A tensor that a format stores for a layer. optional: a checkpoint may lack it. is_finite: it shall have
+    neither infinities nor NaN; False: they are allowed, or refused by who packs it."""
 
     shape: tuple[int, ...]
     dtypes: tuple[torch.dtype, ...]
     optional: bool = False
+    is_finite: bool = True
 
     def check(self, name: str, tensor: torch.Tensor, reason: str) -> None:
-        """ValueError: the tensor has another type or shape. reason: where these come from."""
+        """ValueError: the type, the shape or an element is wrong. reason: where the former come from."""
         if tuple(tensor.shape) != self.shape or tensor.dtype not in self.dtypes:
             raise InvalidArgumentsError(
                 f"tensor {name} is {_kind(tensor.dtype)} {tuple(tensor.shape)}, not {self}, as {reason} needs"
             )
+        if self.is_finite and not self._has_numbers(tensor):
+            raise InvalidArgumentsError(f"tensor {name} has an element that is not finite")
+
+    def _has_numbers(self, tensor: torch.Tensor) -> bool:
+        if torch.float8_e8m0fnu in self.dtypes:  # also as bytes
+            return not (tensor.view(torch.uint8) == 0xFF).any()
+        if tensor.dtype == torch.float8_e4m3fn:
+            return not (tensor.view(torch.uint8) & 0x7F == 0x7F).any()
+        return not tensor.is_floating_point() or bool(tensor.isfinite().all())
 
     def __str__(self) -> str:
         return f"{' or '.join(map(_kind, self.dtypes))} {self.shape}"
@@ -118,20 +131,25 @@ class Format(ABC):
         self.config = config
         # The names that modules have in the files, where these are known: the config has them.
         self.names_in_files: Mapping[str, str] = {}
-        self._kept = list(config.get("modules_to_not_convert") or [])
+        self._kept = names_kept(config, CONFIG)
 
     def names_of(self, name: str) -> set[str]:
         """The names of a module, in the model and in the files."""
         return {name, self.names_in_files.get(name, name)}
 
     def keeps(self, name: str) -> bool:
-        """Whether modules_to_not_convert has the name, its beginning up to a dot, or its end. Checkpoints
-        show by their tensors what is quantised; this is for layers of which they have none."""
-        return any(
-            re.match(rf"(?:{key})(?:\.|$)", own) or own.endswith(key)
-            for key in self._kept
-            for own in self.names_of(name)
-        )
+        """Whether modules_to_not_convert has the name. Checkpoints show by their tensors what is quantised;
+        this is for layers of which they have none."""
+        return any(fits(own) for fits in self._kept.values() for own in self.names_of(name))
+
+    def check_kept(self, names: Iterable[str]) -> None:
+        """Warn of entries of modules_to_not_convert that fit none of the names, which those of layers are."""
+        known = {own for name in names for own in self.names_of(name)}
+        for key, fits in self._kept.items():
+            if not any(map(fits, known)):
+                warnings.warn(
+                    f"modules_to_not_convert has {key!r}, which fits no layer of the model", stacklevel=2
+                )
 
     def skips(self, name: str) -> bool:
         """Whether the config says that this layer is not quantised, whatever the checkpoint has."""
@@ -171,27 +189,17 @@ class Format(ABC):
         """The settings by which tensors() has found types and shapes, for errors."""
 
 
-def setting(config: Mapping[str, Any], name: str, choices: tuple[Any, ...], default: Any, what: str) -> Any:
-    """A setting of a quantization_config. ValueError: it is none of the choices."""
-    found = config.get(name, default)
-    if found is None:
-        found = default
-    if found not in choices or isinstance(found, bool) != isinstance(choices[0], bool):
-        raise InvalidArgumentsError(
-            f"the quantization_config has {name} {found!r}: zemm reads {what} with"
-            f" {' or '.join(map(str, choices))}"
-        )
-    return found
+def names_kept(config: Mapping[str, Any], where: str) -> dict[str, Callable[[str], bool]]:
+    """The entries of modules_to_not_convert, and whether each fits a name. The rule is that of
+    should_convert_module() in Transformers: a name fits by its beginning, up to a dot or as a regular
+    expression, and by its end. where: what has the entries, for errors. ValueError: they make no sense."""
 
+    def fits(key: str) -> Callable[[str], bool]:
+        pattern(key, f"modules_to_not_convert of {where}")  # by itself: a bracket may be closed too often
+        begins = pattern(rf"(?:{key})(?:(?<=\.)|(?=\.|$))", f"modules_to_not_convert of {where}")
+        return lambda name: name.endswith(key) or begins(name)
 
-def group_setting(config: Mapping[str, Any], default: int = 128) -> int:
-    """group_size, the elements of K that share a scale; -1: all."""
-    found = config.get("group_size", default)
-    if type(found) is not int or (found < 1 and found != -1):
-        raise InvalidArgumentsError(
-            f"the quantization_config has group_size {found!r}, neither a positive integer nor -1"
-        )
-    return found
+    return {key: fits(key) for key in entry(config, "modules_to_not_convert", list, [], where)}
 
 
 def _kind(dtype: torch.dtype) -> str:

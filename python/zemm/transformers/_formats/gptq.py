@@ -16,14 +16,8 @@ import torch
 
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._formats import words
-from zemm.transformers._formats.format import (
-    FLOATS,
-    Place,
-    Quantized,
-    Tensors,
-    Wanted,
-    setting,
-)
+from zemm.transformers._formats.entries import setting
+from zemm.transformers._formats.format import FLOATS, Place, Quantized, Tensors, Wanted
 from zemm.transformers._formats.overrides import GroupedFormat
 
 # Added to a word of zero points: one to each.

@@ -43,7 +43,7 @@ class Mxfp4(Format):
                 )
             shape = place.count, own.out_features, own.in_features // _GROUP
             found[f"{own.key}_blocks"] = Wanted((*shape, _GROUP // 2), (torch.uint8,))
-            found[f"{own.key}_scales"] = Wanted(shape, (torch.uint8,))
+            found[f"{own.key}_scales"] = Wanted(shape, (torch.float8_e8m0fnu, torch.uint8))
         return found
 
     def layers_of_experts(

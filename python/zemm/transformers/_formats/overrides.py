@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formats of integers in groups, whose config may give some layers other bits or another group."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from zemm.transformers._checkpoint import Checkpoint
-from zemm.transformers._formats.format import Format, Place, group_setting, setting
+from zemm.transformers._formats.entries import CONFIG, entry, group_setting, objects, setting
+from zemm.transformers._formats.format import Format, Place
+from zemm.transformers._formats.patterns import pattern
 
 
 class GroupedFormat(Format):
@@ -18,22 +19,33 @@ class GroupedFormat(Format):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
-        self._dynamic: Mapping[str, Any] = config.get("dynamic") or {}
-        self.settings_of("")
+        self._dynamic: list[tuple[str, Callable[[str], bool], Mapping[str, Any]]] = []
+        for name, override in objects(config, "dynamic").items():
+            fits = pattern(name.removeprefix("+:").removeprefix("-:"), f"dynamic of {CONFIG}")
+            # What is null is as in the whole checkpoint.
+            own = {key: value for key, value in override.items() if value is not None}
+            self._settings(own, f"{name!r} of dynamic of {CONFIG}")
+            self._dynamic.append((name, fits, own))
+        for key in ("desc_act", "sym", "zero_point"):
+            entry(config, key, bool)
+        self._settings({}, CONFIG)
 
     def settings_of(self, name: str) -> tuple[int, int]:
         """The bits and the group_size of a layer."""
-        config = {**self.config, **(self._override(name) or {})}
-        return setting(config, "bits", self.bits, None, self.method), group_setting(config)
+        return self._settings(self._override(name) or {}, f"the quantization_config of {name}")
+
+    def _settings(self, override: Mapping[str, Any], where: str) -> tuple[int, int]:
+        config = {**self.config, **override}
+        bits: int = setting(config, "bits", self.bits, None, self.method, where)
+        return bits, group_setting(config, where=where)
 
     def skips(self, name: str) -> bool:
         return self._override(name) is None
 
     def _override(self, name: str) -> Mapping[str, Any] | None:
-        for pattern, override in self._dynamic.items():
-            regex = pattern.removeprefix("+:").removeprefix("-:")
-            if any(re.match(regex, own) for own in self.names_of(name)):
-                return None if pattern.startswith("-:") else override
+        for key, fits, override in self._dynamic:
+            if any(map(fits, self.names_of(name))):
+                return None if key.startswith("-:") else override
         return {}
 
     def is_stored(self, place: Place, checkpoint: Checkpoint) -> bool:
