@@ -198,3 +198,25 @@ def test_a_file_that_does_not_fit(tmp_path: Path) -> None:
     sentence = r"tensor 'blk.0.ffn_gate.weight' of the file has shape \(256, 256\), but .* needs \(256, 512\)"
     with zemm.transformers.registered(), pytest.raises(ValueError, match=sentence):
         load(path, config=config)
+
+
+class Doubled(torch.nn.Linear):  # type: ignore[misc]
+    def forward(self, x: Any) -> Any:
+        return 2 * super().forward(x)
+
+
+class OwnLlama(transformers.LlamaForCausalLM):  # type: ignore[misc]
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        for layer in self.model.layers:
+            layer.mlp.up_proj.__class__ = Doubled
+
+
+def test_subclasses_stay(tmp_path: Path) -> None:
+    """Layers with a forward() of their own are dequantised."""
+    path = write(tmp_path, "llama", ["Q8_0"])
+    reference = OwnLlama.from_pretrained(path.parent, gguf_file=path.name)
+    with zemm.transformers.registered():
+        model = OwnLlama.from_pretrained(path.parent, gguf_file=path.name)
+    assert len(packed(model)) == 6 * LAYERS + 1
+    check(model, logits(reference), 1e-5)
