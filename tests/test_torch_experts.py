@@ -251,3 +251,8 @@ def test_vmap() -> None:
 def test_a_copy() -> None:
     module, given = made(), tokens(5)
     torch.testing.assert_close(copy.deepcopy(module).to(torch.bfloat16)(*given), module(*given))
+
+
+def test_another_device_is_refused() -> None:
+    with pytest.raises(ValueError, match="ExpertsLayer takes tensors of the host and cannot be moved"):
+        made().to("meta")

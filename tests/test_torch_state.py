@@ -267,7 +267,7 @@ def test_other_devices_are_refused(move: str, kind: str) -> None:
         "tied embedding": zemm.torch.QuantEmbedding.of(module),
         "empty": zemm.torch.QuantLinear(K, N),
     }[kind]
-    with pytest.raises(ValueError, match=r"a Quant\w+ takes tensors of the host and cannot be moved \("):
+    with pytest.raises(ValueError, match=r"^Quant\w+ takes tensors of the host and cannot be moved \("):
         MOVES[move](other)
 
 

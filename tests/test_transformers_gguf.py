@@ -213,3 +213,25 @@ def test_scales_that_are_not_finite(tmp_path: Path) -> None:
         pytest.raises(ValueError, match=f"tensor '{name}' of the file .* not finite"),
     ):
         load(path)
+
+
+class Doubled(torch.nn.Linear):  # type: ignore[misc]
+    def forward(self, x: Any) -> Any:
+        return 2 * super().forward(x)
+
+
+class OwnLlama(transformers.LlamaForCausalLM):  # type: ignore[misc]
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        for layer in self.model.layers:
+            layer.mlp.up_proj.__class__ = Doubled
+
+
+def test_subclasses_stay(tmp_path: Path) -> None:
+    """Layers with a forward() of their own are dequantised."""
+    path = write(tmp_path, "llama", ["Q8_0"])
+    reference = OwnLlama.from_pretrained(path.parent, gguf_file=path.name)
+    with zemm.transformers.registered():
+        model = OwnLlama.from_pretrained(path.parent, gguf_file=path.name)
+    assert len(packed(model)) == 6 * LAYERS + 1
+    check(model, logits(reference), 1e-5)

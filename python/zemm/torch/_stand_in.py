@@ -129,7 +129,7 @@ def dtype_after(fn: Callable[[torch.Tensor], torch.Tensor], dtype: torch.dtype, 
         place, made = error, None
     if made is None or place.type != "cpu":
         raise InvalidArgumentsError(
-            f"a {kind} takes tensors of the host and cannot be moved ({place}): move the other modules alone,"
+            f"{kind} takes tensors of the host and cannot be moved ({place}): move the other modules alone,"
             " or quantise what stays on the host (filter=)"
         )
     return made.dtype if made.is_floating_point() else dtype
