@@ -213,3 +213,15 @@ def test_scales_that_are_not_finite(tmp_path: Path) -> None:
         pytest.raises(ValueError, match=f"tensor '{name}' of the file .* not finite"),
     ):
         load(path)
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    path = write(tmp_path, "llama", ["Q4_0"])
+    data = path.read_bytes()
+    for size in (0, 5, 100, len(data) - 10):
+        path.write_bytes(data[:size])
+        with (
+            zemm.transformers.registered(),
+            pytest.raises(ValueError, match=f"{path.name} cannot be read: ."),
+        ):
+            load(path)
