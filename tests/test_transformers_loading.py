@@ -2,6 +2,7 @@
 """What happens while a model loads: Transformers initialises what is missing, cuts fused tensors, keeps
 modules in f32; and files are damaged."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,6 +144,13 @@ def test_fused_tensors_that_transformers_cuts(tmp_path: Path) -> None:
     with torch.no_grad():
         expected = model(ids).logits
         assert (loaded(ids).logits - expected).abs().max() < 0.02 * expected.abs().max()
+    about = json.loads((tmp_path / "config.json").read_text())
+    about["quantization_config"] = gptq()[0]
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    name = "model.layers.0.attention.query_key_value"
+    edit(tmp_path, lambda t: t.update({f"{name}.qweight": t.pop(f"{name}.weight").int()}))
+    with pytest.raises(NotImplementedError, match=f"tensor {name}.qweight, which Transformers cuts or joins"):
+        type(model).from_pretrained(tmp_path)
 
 
 @pytest.mark.parametrize("kept", ["_keep_in_fp32_modules", "_keep_in_fp32_modules_strict"])
