@@ -26,9 +26,11 @@ import zemm
 from support_architectures import NAMES, inputs_of, tiny_model, torch, transformers
 from support_twins import WAYS, Twins, difference
 
-# Relative to the largest logit. Both models round in the same type, but not in the same places.
+# Relative to the largest logit. Both models round in the same type, but not in the same places. In the short
+# ones routers may choose other experts, and single logits.
 TOLERANCES = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.02}
 LIMIT = 300  # seconds for each
+NOT_TINY = {"causal-gemma3n": "it needs the package timm"}
 # What is refused, by name and way, and a part of the reason.
 REFUSED: dict[tuple[str, str], str] = {}
 
@@ -53,10 +55,9 @@ def outcome(name: str, way: str, dtype: str = "float32") -> Outcome:
 
 
 def _outcome(name: str, way: str, dtype: str) -> tuple[str, str]:
-    try:
-        model = tiny_model(name).to(getattr(torch, dtype))
-    except ImportError as error:
-        return "not tiny", str(error).strip().splitlines()[0]
+    if name in NOT_TINY:
+        return "not tiny", NOT_TINY[name]
+    model = tiny_model(name).to(getattr(torch, dtype))
     given = inputs_of(model, name)
     reason = REFUSED.get((name, way))
     with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +74,7 @@ def _outcome(name: str, way: str, dtype: str) -> tuple[str, str]:
     found = difference(twins, given)
     if not found <= TOLERANCES[dtype]:
         return "failed", f"wrong by {found:.2g}"
-    if name.startswith("causal-") and not _generates(twins, given.get("input_ids")):
+    if name.startswith("causal-") and dtype == "float32" and not _generates(twins, given.get("input_ids")):
         return "failed", "generate() gives other tokens"
     return "right", f"{found:.1g}, {twins.replaced} quantised"
 

@@ -104,12 +104,18 @@ WAYS: dict[str, Callable[[Any, Path], Twins]] = {
 
 def difference(twins: Twins, given: dict[str, Any]) -> float:
     """Of the logits, relative to the largest."""
-    with torch.no_grad():
-        found, right = (
-            model(**copy.deepcopy(given)).logits.float() for model in (twins.quantised, twins.twin)
-        )
+    right, found = (_logits(model, given) for model in (twins.twin, twins.quantised))
     assert torch.isfinite(right).all()
     return float((found - right).abs().max() / right.abs().max())
+
+
+def _logits(model: Any, given: dict[str, Any]) -> Any:
+    def cast(value: Any) -> Any:
+        is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return value.to(model.dtype) if is_float else copy.deepcopy(value)
+
+    with torch.no_grad():
+        return model(**{key: cast(value) for key, value in given.items()}).logits.float()
 
 
 def _load(model: Any, folder: Path, **options: Any) -> Any:

@@ -235,3 +235,15 @@ def test_subclasses_stay(tmp_path: Path) -> None:
         model = OwnLlama.from_pretrained(path.parent, gguf_file=path.name)
     assert len(packed(model)) == 6 * LAYERS + 1
     check(model, logits(reference), 1e-5)
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    path = write(tmp_path, "llama", ["Q4_0"])
+    data = path.read_bytes()
+    for size in (0, 5, 100, len(data) - 10):
+        path.write_bytes(data[:size])
+        with (
+            zemm.transformers.registered(),
+            pytest.raises(ValueError, match=f"{path.name} cannot be read: ."),
+        ):
+            load(path)

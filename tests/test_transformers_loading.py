@@ -2,6 +2,7 @@
 """What happens while a model loads: Transformers initialises what is missing, cuts fused tensors, keeps
 modules in f32; and files are damaged."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,6 +144,13 @@ def test_fused_tensors_that_transformers_cuts(tmp_path: Path) -> None:
     with torch.no_grad():
         expected = model(ids).logits
         assert (loaded(ids).logits - expected).abs().max() < 0.02 * expected.abs().max()
+    about = json.loads((tmp_path / "config.json").read_text())
+    about["quantization_config"] = gptq()[0]
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    name = "model.layers.0.attention.query_key_value"
+    edit(tmp_path, lambda t: t.update({f"{name}.qweight": t.pop(f"{name}.weight").int()}))
+    with pytest.raises(NotImplementedError, match=f"tensor {name}.qweight, which Transformers cuts or joins"):
+        type(model).from_pretrained(tmp_path)
 
 
 @pytest.mark.parametrize("kept", ["_keep_in_fp32_modules", "_keep_in_fp32_modules_strict"])
@@ -220,8 +228,9 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
     data = path.read_bytes()
     for size in (0, 5, 100, len(data) - 10):
         path.write_bytes(data[:size])
-        with pytest.raises(ValueError, match=f"the file {re.escape(str(path))} .*cannot be read: ."):
-            load(tmp_path, dtype=torch.float32)
+        for options in ({"dtype": torch.float32}, {}):  # {}: Transformers reads it before zemm
+            with pytest.raises(ValueError, match=f"the file {re.escape(str(path))} .*cannot be read: ."):
+                load(tmp_path, **options)
 
 
 def test_transformers_that_does_not_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 are quantised, and zemm's modules in their place once their tensors have come."""
 
 import logging
-from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -101,7 +100,7 @@ class Quantizer(HfQuantizer):
         model: given from 5.21 on."""
         model, self._model = model or self._model, None
         experts = Experts(model, self._format, weight_conversions)
-        rename = _renaming(experts.renamings)
+        rename = _Renaming(experts.renamings)
         checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
         self._format.names_in_files = checkpoint.modules()
         experts.put(checkpoint, partial(self._activation, model))
@@ -282,11 +281,29 @@ def _place_of(name: str, module: torch.nn.Linear) -> Place:
     return Place(name, module.in_features, module.out_features, module.bias is not None)
 
 
-def _renaming(conversions: list[Any]) -> Callable[[str], str]:
-    """How a model's conversions rename a tensor. Asking them changes them, so copies are asked."""
-    from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
+class _Renaming:
+    """What a model's conversions do to the name of a tensor. Asking changes them, so copies are asked."""
 
-    copies = deepcopy(conversions)
-    renamings = [entry for entry in copies if isinstance(entry, WeightRenaming)]
-    converters = [entry for entry in copies if isinstance(entry, WeightConverter)]
-    return lambda name: str(rename_source_key(name, renamings, converters)[0])
+    def __init__(self, conversions: list[Any]) -> None:
+        from transformers.core_model_loading import WeightConverter, WeightRenaming
+
+        copies = deepcopy(conversions)
+        self._renamings = [entry for entry in copies if isinstance(entry, WeightRenaming)]
+        self._converters = [entry for entry in copies if isinstance(entry, WeightConverter)]
+
+    def _asked(self, name: str) -> tuple[str, Any]:
+        from transformers.core_model_loading import rename_source_key
+
+        found: tuple[str, Any] = rename_source_key(name, self._renamings, self._converters)
+        return found
+
+    def __call__(self, name: str) -> str:
+        """The name in the model. NotImplementedError: the tensor is quantised, and becomes others there."""
+        module, _, key = name.rpartition(".")
+        asked = (name, f"{module}.weight") if key in _QUANTISED else ()
+        if any(self._asked(own)[1] is not None for own in asked):
+            raise UnimplementedError(
+                f"the checkpoint has the tensor {name}, which Transformers cuts or joins to others of the"
+                " model: zemm does not do so with quantised tensors"
+            )
+        return str(self._asked(name)[0])

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
 from transformers import modeling_utils
@@ -11,7 +12,7 @@ from transformers.quantizers import auto
 from transformers.quantizers.base import HfQuantizer
 
 from zemm._library import check
-from zemm.errors import InvalidArgumentsError
+from zemm.errors import InvalidArgumentsError, UnimplementedError
 from zemm.transformers._config import CheckpointConfig, ZemmConfig
 from zemm.transformers._formats import FORMATS
 from zemm.transformers._quantizer import IS_VERSION_4, FloatQuantizer, Quantizer
@@ -41,8 +42,34 @@ if not IS_VERSION_4 and not hasattr(HfQuantizer, "update_weight_conversions"):
         modeling_utils.get_model_conversion_mapping
     )
 
+# Transformers' readers of files, which it calls before zemm, and whose errors do not name the file.
+_READERS = (
+    ("transformers.modeling_utils", "load_state_dict"),
+    ("transformers.integrations.gguf", "read_gguf_metadata"),
+    ("transformers.configuration_utils", "load_gguf_checkpoint"),
+    ("transformers.modeling_gguf_pytorch_utils", "load_gguf_checkpoint"),
+)
+
+
+def _naming(reader: Callable[..., Any]) -> Callable[..., Any]:
+    """The reader, whose errors name the file."""
+
+    @wraps(reader)
+    def read(path: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return reader(path, *args, **kwargs)
+        except (ImportError, OSError):
+            raise
+        except Exception as error:
+            why = str(error) or type(error).__name__
+            raise InvalidArgumentsError(f"the file {path} cannot be read: {why}") from error
+
+    return read
+
+
 # What Transformers had for the methods that are replaced. None: nothing.
 _replaced: dict[str, tuple[Any, Any]] = {}
+_readers: list[tuple[Any, str, Any]] = []
 
 
 def register(methods: Iterable[str] | None = None, *, activation: Activation | None = None) -> None:
@@ -55,12 +82,14 @@ def register(methods: Iterable[str] | None = None, *, activation: Activation | N
     activation: the type in which the layers multiply, as in zemm.Linear.from_quantized(); None: the type of
     the model. Models that are loaded already stay as they are. Another register() replaces the first.
 
-    ValueError: zemm does not read one of the methods.
+    ValueError: zemm does not read one of the methods. NotImplementedError: it does with other packages.
     """
     if activation is not None:
         check.choice(activation, Activation, "activation")
     known = _methods()
     names = list(known if methods is None else [methods] if isinstance(methods, str) else methods)
+    if "gguf" in names and "gguf" not in known:
+        raise UnimplementedError("GGUF files need Transformers 5.17 or later, and the package gguf")
     if unknown := [name for name in names if name not in known]:
         raise InvalidArgumentsError(f"methods has {unknown[0]!r}, none of {', '.join(known)}")
     unregister()
@@ -70,6 +99,11 @@ def register(methods: Iterable[str] | None = None, *, activation: Activation | N
         quantizer, config = known[name]
         tables[0][name] = type(quantizer.__name__, (quantizer,), {"activation": activation})
         tables[1][name] = config or tables[1][name]
+    for module_name, reader in _READERS:
+        with suppress(ImportError, AttributeError):  # versions differ in what they have
+            module = import_module(module_name)
+            _readers.append((module, reader, getattr(module, reader)))
+            setattr(module, reader, _naming(getattr(module, reader)))
 
 
 def _methods() -> dict[str, tuple[type[Any], type[Any] | None]]:
@@ -77,7 +111,7 @@ def _methods() -> dict[str, tuple[type[Any], type[Any] | None]]:
     found: dict[str, tuple[type[Any], type[Any] | None]] = dict.fromkeys(
         FORMATS, (Quantizer, CheckpointConfig)
     )
-    if "gguf" in auto.AUTO_QUANTIZER_MAPPING:  # not in Transformers 4
+    if "gguf" in auto.AUTO_QUANTIZER_MAPPING:  # from Transformers 5.17 on
         from zemm.transformers._torchao import TorchAoQuantizer
 
         found["torchao"] = TorchAoQuantizer, None
@@ -100,6 +134,9 @@ def unregister() -> None:
             else:
                 table[name] = entry
     _replaced.clear()
+    for module, reader, before in _readers:
+        setattr(module, reader, before)
+    _readers.clear()
 
 
 @contextmanager
