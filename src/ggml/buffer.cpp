@@ -2,140 +2,23 @@
 #include "ggml/buffer.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <exception>
-#include <map>
 #include <mutex>
-#include <set>
 #include <stdexcept>
 #include <string>
 
-#include "ggml/functions.hpp"
 #include "ggml/repack.hpp"
+#include "ggml/store.hpp"
 
 namespace zemm_ggml {
 
 namespace {
 
-constexpr size_t alignment = 64;           // bytes: a line of the cache
-constexpr size_t most_scratch = 64u << 20; // bytes that are kept
-constexpr size_t small = 64u << 10;        // bytes of weights that are compared as a whole
-
-using bytes = const uint8_t *;
-
-struct buffer_freer {
-    void operator()(ggml::buffer *buffer) const { api.backend_buffer_free(buffer); }
-};
-using owned_buffer = std::unique_ptr<ggml::buffer, buffer_freer>;
-
-// A packed copy, and the digest of the bytes beside it.
-struct kept_weights {
-    std::shared_ptr<const weights> packed;
-    uint64_t digest;
-};
-
-// A tensor that ggml's CPU device has repacked.
-struct repacked_tensor {
-    ggml::tensor tensor; // a copy
-    kept_weights kept;
-    std::vector<uint8_t> rest;
-};
-
-// What a buffer owns.
-struct store {
-    owned_buffer memory;  // of ggml's CPU device
-    ggml::buffer *buffer; // the buffer itself
-    std::mutex lock;      // taken before the packer's, by the functions that ggml calls and packed_weights()
-    std::map<std::pair<bytes, shape>, kept_weights> packed; // by first byte
-    std::map<bytes, repacked_tensor> repacked;
-    std::set<bytes> unpacked;                                // tensors that are not repacked again
-    std::map<ggml::buffer_type *, owned_buffer> of_repacked; // what repacked tensors have as their buffer
-};
-
-zemm_engine_t the_engine;
+constexpr size_t alignment = 64; // bytes: a line of the cache
 
 store &store_of(const ggml::buffer *buffer) {
     return *static_cast<store *>(buffer->context);
-}
-
-bytes data_of(const ggml::tensor *tensor) {
-    return static_cast<bytes>(tensor->data);
-}
-
-size_t row_bytes(const shape &s) {
-    return size_t(s.k / s.form->elements * s.form->bytes);
-}
-
-size_t all_bytes(const shape &s) {
-    return row_bytes(s) * size_t(s.n * std::max<zemm_dim_t>(1, s.experts));
-}
-
-// Of all bytes of small weights, of the first bytes of each row of others. Programs and ggml's CPU device may
-// write to host memory without the buffer's functions: this notices rows that they wrote.
-uint64_t digest_of(const shape &of, bytes data) {
-    const size_t all = all_bytes(of), step = all <= small ? all : row_bytes(of);
-    const size_t part = all <= small ? all : std::min(step, alignment);
-    uint64_t digest = 0;
-    for (size_t first = 0; first < all; first += step)
-        for (size_t at = 0; at < part; at += sizeof digest) {
-            uint64_t word = 0;
-            std::memcpy(&word, data + first + at, std::min(part - at, sizeof word));
-            digest = std::rotl((digest ^ word) * 0x9e3779b97f4a7c15, 29);
-        }
-    return digest;
-}
-
-// Bytes change: copies of them are of no use any more.
-void drop(store &s, bytes first, size_t size) {
-    const auto is_in = [&](bytes begin, const shape &of) {
-        return begin < first + size && first < begin + all_bytes(of);
-    };
-    std::erase_if(s.packed, [&](const auto &entry) { return is_in(entry.first.first, entry.first.second); });
-    std::erase_if(s.repacked,
-                  [&](const auto &entry) { return is_in(entry.first, entry.second.kept.packed->dims()); });
-}
-
-// What packs and restores tensors, one at a time.
-struct packer {
-    std::mutex lock;
-    owned_stream stream = created<owned_stream>(
-        [](zemm_stream_t *made) { return zemm_stream_create(made, the_engine, zemm_stream_default_flags); });
-    std::vector<uint8_t> scratch;
-};
-
-packer &the_packer() {
-    static packer &made = *new packer;
-    return made;
-}
-
-std::shared_ptr<const weights> pack(const shape &of, bytes data) {
-    packer &p = the_packer();
-    const std::lock_guard hold(p.lock);
-    if (p.scratch.size() > most_scratch)
-        p.scratch = {};
-    return std::make_shared<weights>(the_engine, p.stream.get(), of,
-                                     blocks{data, row_bytes(of), row_bytes(of) * size_t(of.n)}, p.scratch);
-}
-
-// As llama.cpp names the matrices of experts; it multiplies by all other weights with MUL_MAT.
-bool are_experts(const ggml::tensor *tensor) {
-    return std::strstr(tensor->name, "_exps") != nullptr;
-}
-
-// How the weights of a whole tensor are packed before it is known what multiplies by them; no form: not at
-// all.
-shape likely_shape(const ggml::tensor *tensor) {
-    const format *const form = find_format(tensor->type);
-    const bool is_matrix = tensor->ne[2] == 1 && !are_experts(tensor);
-    if (!form || tensor->ne[3] != 1 || api.nbytes(tensor) == 0 || (!is_matrix && !are_experts(tensor)))
-        return {};
-    return {form, is_matrix ? 0 : tensor->ne[2], tensor->ne[0], tensor->ne[1]};
-}
-
-std::vector<uint8_t> bytes_of(const repacked_tensor &r) {
-    const std::lock_guard one(the_packer().lock);
-    return restore(*r.kept.packed, the_packer().stream.get(), r.rest, all_bytes(r.kept.packed->dims()));
 }
 
 void memset_repacked(ggml::buffer *, ggml::tensor *, uint8_t value, size_t offset, size_t size);
@@ -148,55 +31,13 @@ void *get_base(ggml::buffer *buffer) {
     return memory->iface.get_base(memory);
 }
 
-// The buffer that says to ggml's CPU device that its tensors are repacked.
-ggml::buffer *buffer_of_repacked(store &s, ggml::buffer_type *type) {
-    owned_buffer &found = s.of_repacked[type];
-    if (!found) {
-        ggml::buffer_i functions{};
-        functions.get_base = get_base;
-        functions.memset_tensor = memset_repacked;
-        functions.set_tensor = write_repacked;
-        functions.get_tensor = read_repacked;
-        functions.clear = clear;
-        found.reset(api.backend_buffer_init(type, functions, &s, s.memory->size));
-        found->usage = ggml::usage_weights;
-    }
-    return found.get();
-}
-
-// Sets a whole tensor of weights and packs it. It changes nothing if it throws.
-void set_and_pack(store &s, ggml::tensor *tensor, const shape &of, bytes data) {
-    const bytes at = data_of(tensor);
-    ggml::buffer *const repacker =
-        s.unpacked.contains(at) ? nullptr : find_repacker(*tensor, *of.form, of.experts != 0);
-    const kept_weights kept{pack(of, data), digest_of(of, data)};
-    if (!repacker) {
-        std::map<std::pair<bytes, shape>, kept_weights> packed{{{at, of}, kept}};
-        drop(s, at, all_bytes(of));
-        std::memcpy(tensor->data, data, all_bytes(of));
-        s.packed.merge(packed);
-        return;
-    }
-    std::map<bytes, repacked_tensor> repacked;
-    repacked_tensor &made = repacked[at] = {{}, kept, rest_of(*of.form, data, all_bytes(of))};
-    ggml::buffer *const buffer = buffer_of_repacked(s, repacker->buft);
-    drop(s, at, all_bytes(of));
-    tensor->buffer = buffer;
-    repacker->iface.init_tensor(repacker, tensor);
-    repacker->iface.set_tensor(repacker, tensor, data, 0, all_bytes(of));
-    made.tensor = *tensor;
-    made.kept.digest = digest_of(of, at);
-    s.repacked.merge(repacked);
-}
-
 bool is_whole(const ggml::tensor *tensor, size_t offset, size_t size) {
     return !tensor->view_src && offset == 0 && size == api.nbytes(tensor);
 }
 
-void set_bytes(ggml::buffer *buffer, ggml::tensor *tensor, bytes data, size_t offset, size_t size) {
-    store &s = store_of(buffer);
+void set_bytes(store &s, ggml::tensor *tensor, bytes data, size_t offset, size_t size) {
     const shape of = likely_shape(tensor);
-    if (of.form && buffer->usage == ggml::usage_weights && is_whole(tensor, offset, size)) {
+    if (of.form && is_kept(tensor) && is_whole(tensor, offset, size)) {
         try {
             set_and_pack(s, tensor, of, data);
             return;
@@ -246,7 +87,7 @@ void write_repacked(ggml::buffer *buffer, ggml::tensor *tensor, const void *data
     store &s = store_of(buffer);
     const std::lock_guard hold(s.lock);
     leave_repacked(s, tensor);
-    set_bytes(s.buffer, tensor, static_cast<bytes>(data), 0, size);
+    set_bytes(s, tensor, static_cast<bytes>(data), 0, size);
 }
 
 void read_repacked(ggml::buffer *buffer, const ggml::tensor *tensor, void *data, size_t offset, size_t size) {
@@ -273,8 +114,9 @@ void memset_tensor(ggml::buffer *buffer, ggml::tensor *tensor, uint8_t value, si
 }
 
 void set_tensor(ggml::buffer *buffer, ggml::tensor *tensor, const void *data, size_t offset, size_t size) {
-    const std::lock_guard hold(store_of(buffer).lock);
-    set_bytes(buffer, tensor, static_cast<bytes>(data), offset, size);
+    store &s = store_of(buffer);
+    const std::lock_guard hold(s.lock);
+    set_bytes(s, tensor, static_cast<bytes>(data), offset, size);
 }
 
 void get_tensor(ggml::buffer *, const ggml::tensor *tensor, void *data, size_t offset, size_t size) {
@@ -338,15 +180,15 @@ ggml::buffer *alloc_buffer(ggml::buffer_type *type, size_t size) {
     }
 }
 
-// Throws if the tensor is not as it was repacked.
-std::shared_ptr<const weights> packed_of_repacked(const ggml::tensor *tensor) {
+// What the tensor was packed as, or null if that is not of this shape.
+std::shared_ptr<const weights> packed_of_repacked(const ggml::tensor *tensor, const shape &of) {
+    if (tensor->view_src)
+        return nullptr;
     store &s = store_of(tensor->buffer);
     const std::lock_guard hold(s.lock);
-    const kept_weights &kept = s.repacked.at(data_of(tensor)).kept;
-    if (kept.digest != digest_of(kept.packed->dims(), data_of(tensor)))
-        throw std::runtime_error(std::string(tensor->name) +
-                                 " was written to while ggml's CPU device had it repacked");
-    return kept.packed;
+    const repacked_tensor &r = s.repacked.at(data_of(tensor));
+    check_untouched(r);
+    return r.kept.packed->dims() == of ? r.kept.packed : nullptr;
 }
 
 size_t get_alignment(ggml::buffer_type *) {
@@ -358,6 +200,21 @@ bool is_host(ggml::buffer_type *) {
 }
 
 } // namespace
+
+ggml::buffer *buffer_of_repacked(store &s, ggml::buffer_type *type) {
+    owned_buffer &found = s.of_repacked[type];
+    if (!found) {
+        ggml::buffer_i functions{};
+        functions.get_base = get_base;
+        functions.memset_tensor = memset_repacked;
+        functions.set_tensor = write_repacked;
+        functions.get_tensor = read_repacked;
+        functions.clear = clear;
+        found.reset(api.backend_buffer_init(type, functions, &s, s.memory->size));
+        found->usage = ggml::usage_weights;
+    }
+    return found.get();
+}
 
 void init_buffer_type(ggml::buffer_type &type, ggml::device *device, zemm_engine_t engine) {
     the_engine = engine;
@@ -407,10 +264,9 @@ void check_memory(const ggml::tensor *tensor) {
 
 std::shared_ptr<const weights> packed_weights(calls &c, ggml::tensor *tensor, const shape &of, size_t at) {
     if (is_repacked(tensor)) {
-        ggml::tensor *const whole = tensor->view_src ? tensor->view_src : tensor;
-        if (auto packed = packed_of_repacked(whole); tensor == whole && packed->dims() == of)
+        if (auto packed = packed_of_repacked(tensor, of))
             return packed;
-        unpack(whole);
+        unpack(tensor->view_src ? tensor->view_src : tensor);
     }
     check_memory(tensor);
     const bytes data = data_of(tensor) + at;

@@ -171,10 +171,15 @@ def sweep(function: Callable[[Case], None], type_name: str, **kind: int) -> int:
 
 
 def main(type_name: str) -> None:
-    for experts in (False, True):
-        for usage in (USAGE_WEIGHTS, USAGE_ANY):
-            points = {f.__name__: sweep(f, type_name, experts=experts, usage=usage) for f in FUNCTIONS}
-            print(f"experts {experts}, usage {usage}: {points}", flush=True)
+    kept = Case(type_name, experts=False, usage=USAGE_WEIGHTS)  # so that primitives are made once
+    for experts, usage, functions in (
+        (False, USAGE_WEIGHTS, FUNCTIONS),
+        (True, USAGE_WEIGHTS, [set_whole, multiply]),
+        (False, USAGE_ANY, [multiply]),
+    ):
+        points = {f.__name__: sweep(f, type_name, experts=experts, usage=usage) for f in functions}
+        print(f"experts {experts}, usage {usage}: {points}", flush=True)
+    kept.tensors.free()
 
 
 if __name__ == "__main__":
