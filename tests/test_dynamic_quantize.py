@@ -98,6 +98,15 @@ def test_without_sums(engine: zemm.Engine) -> None:
     assert np.array_equal(arrays[zemm.ARG_DST], zemm.quantize_activations(x, K, "f32")[0])
 
 
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+def test_subnormal_scales(engine: zemm.Engine, dtype: str) -> None:
+    x = np.random.default_rng(5).standard_normal((4, K)).astype(np.float32) * np.float32(3e-4)
+    arrays = outputs(x, (4, 2), dtype, "f16")
+    quantise(engine, x, arrays)
+    check(arrays, x, K // 2, dtype, "f16")
+    assert (arrays[zemm.ARG_DYNAMIC_SCALE] < np.float16(2.0**-14)).all()
+
+
 @pytest.mark.parametrize("shape", [(0, K), (3, 0)])
 def test_empty(engine: zemm.Engine, shape: tuple[int, int]) -> None:
     x = np.empty(shape, np.float32)

@@ -575,9 +575,10 @@ zemm_status_t ZEMM_API zemm_reorder_primitive_desc_create(zemm_primitive_desc_t 
  * f32, f16 or bf16 tensor [.., M, K] with stride 1 along K, and writes dst, of src's dims, and the scales.
  *   dynamic_quantize_symmetric: dst is s8, scale = amax / 127
  *   dynamic_quantize_asymmetric: dst is u8, scale = (max - min) / 255, and zero points are written
- * The arithmetic is that of a reorder with dynamic_fp scales of dst; the attributes may set a scratchpad mode
- * and a reduced range of dst. What shares a scale follows from the dims of scale_desc (f32, f16 or bf16,
- * dense): src's, but the last one 1 (rows) or a number that divides K (groups of a row); all 1 (the whole
+ * The arithmetic is that of a reorder with dynamic_fp scales of dst: a scale below 2^-14 in f16 is rounded up
+ * to a multiple of 2^-24, others to nearest. The attributes may set a scratchpad mode and a reduced range of
+ * dst. What shares a scale follows from the dims of scale_desc (f32, f16 or bf16, dense): src's, but the last
+ * one 1 (rows) or a number that divides K (groups of a row); all 1 (the whole
  * tensor, which is dense). zero_point_desc: s32, of scale's dims; NULL if symmetric. reductions_desc: s32,
  * the sums of dst's values over each row, or over groups whose number is its last dim (an extension of zemm:
  * with them, zero points of a matmul's weights cost nothing); NULL: none are written. Arguments:
