@@ -44,7 +44,7 @@ REFUSED: dict[tuple[str, str], str] = {
         (name, "GPTQ"): _CUT
         for name in (
             "causal-hrm_text",
-            "causal-lara_mini",
+            "causal-longcat_flash",
             "causal-sarvam_moe",
             "masked-gte",
             "masked-jina_embeddings_v3",
@@ -52,7 +52,6 @@ REFUSED: dict[tuple[str, str], str] = {
             "seq2seq-nemo_speechlm",
         )
     },
-    ("causal-longcat_flash", "GPTQ"): "it is a LongcatFlashExperts",
     ("causal-rwkv", "GPTQ"): "writes to its weight",
 }
 

@@ -220,7 +220,7 @@ def _stored_by_gptq(model: Any) -> Callable[[str, Any], bool]:
             or any(n % GROUP for n in sizes)
         ):
             return False
-        own = rename(key)
+        own = rename(key)[0]
         name, _, last = own.rpartition(".")
         if name not in modules:
             name = f"{model.base_model_prefix}.{name}"

@@ -16,7 +16,7 @@ from support_twins import WAYS
 
 PARTS = 8
 # Classes of layers, experts and names that zemm once took for others.
-ALWAYS = {"causal-falcon", "causal-llama4_text", "causal-longcat_flash", "causal-xlnet"}
+ALWAYS = {"causal-falcon", "causal-lara_mini", "causal-llama4_text", "causal-xlnet"}
 
 
 def chosen() -> list[str]:

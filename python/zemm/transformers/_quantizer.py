@@ -309,8 +309,9 @@ class _Renaming:
         found: tuple[str, Any] = rename_source_key(name, self._renamings, self._converters)
         return found
 
-    def __call__(self, name: str) -> str:
-        """The name in the model. NotImplementedError: the tensor is quantised, and becomes others there."""
+    def __call__(self, name: str) -> list[str]:
+        """The names in the model, several of a tensor that is cut. NotImplementedError: the tensor is
+        quantised, and becomes others there."""
         module, _, key = name.rpartition(".")
         asked = (name, f"{module}.weight") if key in _QUANTISED else ()
         if any(self._asked(own)[1] is not None for own in asked):
@@ -318,4 +319,6 @@ class _Renaming:
                 f"the checkpoint has the tensor {name}, which Transformers cuts or joins to others of the"
                 " model: zemm does not do so with quantised tensors"
             )
-        return str(self._asked(name)[0])
+        own, pattern = self._asked(name)
+        targets = next((c.target_patterns for c in self._converters if pattern in c.source_patterns), [own])
+        return [own.replace(targets[0], target, 1) for target in targets]
