@@ -32,7 +32,28 @@ TOLERANCES = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.02}
 LIMIT = 300  # seconds for each
 NOT_TINY = {"causal-gemma3n": "it needs the package timm"}
 # What is refused, by name and way, and a part of the reason.
-REFUSED: dict[tuple[str, str], str] = {}
+_CUT = "which Transformers cuts or joins to others of the model"
+_NOTHING = "no layer of the model is quantised"
+REFUSED: dict[tuple[str, str], str] = {
+    **{
+        (f"causal-{kind}", way): _NOTHING
+        for kind in ("gpt-sw3", "gpt2", "openai-gpt")  # their layers are Conv1D
+        for way in ("ZemmConfig", "GPTQ")
+    },
+    **{
+        (name, "GPTQ"): _CUT
+        for name in (
+            "causal-hrm_text",
+            "causal-longcat_flash",
+            "causal-sarvam_moe",
+            "masked-gte",
+            "masked-jina_embeddings_v3",
+            "masked-nomic_bert",
+            "seq2seq-nemo_speechlm",
+        )
+    },
+    ("causal-rwkv", "GPTQ"): "writes to its weight",
+}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from zemm.torch import QuantLinear, quantize_
 from zemm.torch._obstacles import obstacle, obstacles
 from zemm.transformers import ZemmConfig, registered
 from zemm.transformers._experts import QuantExperts
-from zemm.transformers._quantizer import _renaming, tied_modules
+from zemm.transformers._quantizer import _Renaming, tied_modules
 
 GROUP = 32
 
@@ -132,19 +132,26 @@ class _Messages(logging.Handler):
 
 
 def _left(model: Any, twin: Any, said: str) -> dict[str, str]:
-    """Linear layers that are still floats, and why. "": that was not said."""
+    """Linear layers and experts that are still floats, and why. "": that was not said."""
     head, tied, problems = model.get_output_embeddings(), tied_modules(model), obstacles(twin)
 
     def why(name: str, module: Any) -> str:
         if module is head or name in tied:
             return "the head" if module is head else "it shares its weights"
-        problem = problems.get(id(twin.get_submodule(name)), "")
+        kind = type(module).__name__
+        problem = problems.get(id(twin.get_submodule(name)), f"experts of {kind}")
         return problem if problem in said else ""
 
-    linears = (
-        (name, module) for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)
+    return {name: why(name, module) for name, module in model.named_modules() if _is_float(module)}
+
+
+def _is_float(module: Any) -> bool:
+    if isinstance(module, torch.nn.Linear):
+        return not isinstance(module, QuantLinear)
+    own = module._parameters.values()
+    return "Experts" in type(module).__name__ and any(
+        tensor.ndim == 3 for tensor in own if tensor is not None
     )
-    return {name: why(name, module) for name, module in linears if not isinstance(module, QuantLinear)}
 
 
 def _give_weights(quantised: Any, twin: Any) -> int:
@@ -200,7 +207,7 @@ def _dequantised(layer: zemm.Linear) -> Any:
 def _stored_by_gptq(model: Any) -> Callable[[str, Any], bool]:
     """Whether a tensor of a model's files is one that others store as quantised: the weight of a linear layer
     or of an expert."""
-    rename = _renaming(get_model_conversion_mapping(model))
+    rename = _Renaming(get_model_conversion_mapping(model))
     tied, modules = tied_modules(model), dict(model.named_modules())
     head = model.get_output_embeddings()
 
@@ -213,7 +220,7 @@ def _stored_by_gptq(model: Any) -> Callable[[str, Any], bool]:
             or any(n % GROUP for n in sizes)
         ):
             return False
-        own = rename(key)
+        own = rename(key)[0]
         name, _, last = own.rpartition(".")
         if name not in modules:
             name = f"{model.base_model_prefix}.{name}"

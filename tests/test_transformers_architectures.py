@@ -15,8 +15,8 @@ from support_architectures import EXTRA, NAMES
 from support_twins import WAYS
 
 PARTS = 8
-# Its linear layers are of a class of its own, of which zemm knows that it is as good as Linear.
-ALWAYS = {"causal-falcon"}
+# Classes of layers, experts and names that zemm once took for others.
+ALWAYS = {"causal-falcon", "causal-lara_mini", "causal-llama4_text", "causal-xlnet"}
 
 
 def chosen() -> list[str]:

@@ -38,7 +38,9 @@ class Checkpoint:
         self._files = files or {}
 
     @classmethod
-    def of_files(cls, files: Iterable[str] | None, rename: Callable[[str], str], prefix: str) -> "Checkpoint":
+    def of_files(
+        cls, files: Iterable[str] | None, rename: Callable[[str], list[str]], prefix: str
+    ) -> "Checkpoint":
         """From the headers of the files. Without files nothing is known. ValueError: a file is damaged."""
         types: dict[str, torch.dtype | None] = {}
         names = {}
@@ -47,8 +49,8 @@ class Checkpoint:
             if found is None:
                 return cls({}, prefix)
             for name, dtype in found.items():
-                names[own := rename(name)] = name
-                types[own] = dtype
+                for own in rename(name):
+                    names[own], types[own] = name, dtype
         return cls(types, prefix, names)
 
     def __contains__(self, name: Any) -> bool:

@@ -137,6 +137,11 @@ class Quantizer(HfQuantizer):
                     model.set_submodule(name, self._placeholder(model, name, module, checkpoint))
                 else:
                     left.setdefault(problem, []).append(name)
+        if not self.pre_quantized:
+            for name, module in model.named_modules():
+                kind = type(module).__name__
+                if "Experts" in kind and _has_experts(module) and not self._format.skips(name):
+                    left.setdefault(f"zemm has no layer for the experts of {kind}", []).append(name)
         for problem, names in left.items():
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             _log.warning("not quantised: %s%s: %s", names[0], more, problem)
@@ -270,11 +275,18 @@ def _check_all_placed(model: Any, checkpoint: Checkpoint) -> None:
 
 
 def _experts_with(name: str, modules: dict[str, Any]) -> Any:
-    """The module of experts that the layer of a checkpoint belongs to. None: there is none."""
+    """The module of all experts that a layer of a checkpoint belongs to. None: it belongs to none."""
+    key = ""
     while name and name not in modules:
-        name = name.rpartition(".")[0]
-    parameters = modules[name]._parameters.values() if name else ()
-    return modules[name] if any(p is not None and p.ndim == 3 for p in parameters) else None
+        name, _, key = name.rpartition(".")
+    found = modules.get(name) if key else None
+    is_of_it = found is not None and (key.isdigit() or key in found._parameters)
+    return found if is_of_it and _has_experts(found) else None
+
+
+def _has_experts(module: Any) -> bool:
+    """Whether a module itself has a tensor with a matrix for each expert."""
+    return any(tensor is not None and tensor.ndim == 3 for tensor in module._parameters.values())
 
 
 def _place_of(name: str, module: torch.nn.Linear) -> Place:
@@ -297,8 +309,9 @@ class _Renaming:
         found: tuple[str, Any] = rename_source_key(name, self._renamings, self._converters)
         return found
 
-    def __call__(self, name: str) -> str:
-        """The name in the model. NotImplementedError: the tensor is quantised, and becomes others there."""
+    def __call__(self, name: str) -> list[str]:
+        """The names in the model, several of a tensor that is cut. NotImplementedError: the tensor is
+        quantised, and becomes others there."""
         module, _, key = name.rpartition(".")
         asked = (name, f"{module}.weight") if key in _QUANTISED else ()
         if any(self._asked(own)[1] is not None for own in asked):
@@ -306,4 +319,6 @@ class _Renaming:
                 f"the checkpoint has the tensor {name}, which Transformers cuts or joins to others of the"
                 " model: zemm does not do so with quantised tensors"
             )
-        return str(self._asked(name)[0])
+        own, pattern = self._asked(name)
+        targets = next((c.target_patterns for c in self._converters if pattern in c.source_patterns), [own])
+        return [own.replace(targets[0], target, 1) for target in targets]
