@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that sets one limit of the system for itself and uses the CPU device:
  *
- *     limits_program LIMIT VALUE first|later      matmuls; "later": the limit comes after the first one
+ *     limits_program LIMIT VALUE first|opened|later
+ *         matmuls; the limit comes before, after the device is open, or after the first one
  *     limits_program LIMIT VALUE exec PROGRAM...  becomes another program under the limit
  *
  * It prints "right", or "refused: " with the library's sentence. If the limit is a soft one, it is then
@@ -208,6 +209,14 @@ static float result[300 * 512];
             return zemm_last_error();                                                                        \
     } while (0)
 
+static const char *open_device(void) {
+    if (!engine)
+        TRY(zemm_engine_create(&engine, zemm_cpu, 0));
+    if (!stream)
+        TRY(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
+    return NULL;
+}
+
 static const char *make(struct product *p) {
     static uint32_t numbers[2][2][512 * 512];
     uint32_t *ones = numbers[p->type == zemm_f32][0], *twos = numbers[p->type == zemm_f32][1];
@@ -217,10 +226,9 @@ static const char *make(struct product *p) {
         ones[i] = p->type == zemm_f32 ? 0x3f800000 : 0x01010101;
         twos[i] = p->type == zemm_f32 ? 0x40000000 : 0x02020202;
     }
-    if (!engine)
-        TRY(zemm_engine_create(&engine, zemm_cpu, 0));
-    if (!stream)
-        TRY(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
+    const char *why = open_device();
+    if (why)
+        return why;
     for (int i = 0; i < 3; i++) {
         zemm_dims_t dims = {i == 1 ? p->size : p->rows, p->size};
         TRY(zemm_memory_desc_create_with_tag(&p->descs[i], 2, dims, i == 2 ? zemm_f32 : p->type, zemm_ab));
@@ -300,6 +308,8 @@ int main(int argc, char **argv) {
     if (name[0] == '/' || !strcmp(name, "readonly"))
         need(unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "unshare");
     if (!strcmp(when, "later") && report(use(0)))
+        return 1;
+    if (!strcmp(when, "opened") && report(open_device()))
         return 1;
     set_limit(name, value);
     if (!strcmp(when, "exec")) {

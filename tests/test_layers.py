@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".cl", ".def"}
 APART = "cpu_driver"  # a library of its own: neither it nor zemm includes anything of the other,
-SHARED = ("trust", "isa")  # except that both include these layers
+SHARED = ("trust", "stack", "isa")  # except that both include these layers
 LISTS = "lists"  # *.def files of other layers, which are below every layer
 ROOMS = ("docs/design.md", "docs/level_zero.md", "CONTRIBUTING.md")  # the documents with lists of rooms
 Graph = dict[str, list[str]]

@@ -10,6 +10,7 @@
 
 #include "common/cancellation.hpp"
 #include "common/fork_gate.hpp"
+#include "stack/large_stack.h"
 #include "zemm/zemm_types.h"
 
 namespace zemm {
@@ -46,8 +47,13 @@ const char *last_error() noexcept;
 template <typename F> zemm_status_t guard(F &&body, log_failures logged = log_failures::all) {
     const uncancelled until_done;
     try {
-        const fork_gate::pass inside;
-        body();
+        stack::with_large(
+            [&] {
+                const fork_gate::pass inside;
+                body();
+                return zemm_success;
+            },
+            [](const std::string &problem) { fail(zemm_out_of_memory, "%s", problem.c_str()); });
         return zemm_success;
     } catch (const error &e) {
         set_last_error(e.status(), e.what(), logged);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "room_for_calls.h"
 
+#include <string>
 #include <string_view>
 
-#include "process/large_stack.h"
+#include "border/refusal.h"
 #include "process/reserve.h"
+#include "stack/large_stack.h"
 
 namespace ze_cpu {
 namespace {
@@ -32,7 +34,9 @@ struct WithRoom<member, is_enqueued> {
         if constexpr (is_enqueued)
             if (!has_reserve())
                 return cl::out_of_host_memory;
-        return with_large_stack([&] { return (the_runtimes.*member)(parameters...); });
+        return stack::with_large(
+            [&] { return (the_runtimes.*member)(parameters...); },
+            [](const std::string &problem) { throw refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, problem); });
     }
 };
 

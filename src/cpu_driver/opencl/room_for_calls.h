@@ -8,7 +8,7 @@
 
 namespace ze_cpu {
 
-/// Replaces such functions by ones that see to the stack (process/large_stack.h) and to the reserve
+/// Replaces such functions by ones that see to the stack (stack/large_stack.h) and to the reserve
 /// (process/reserve.h) first.
 void give_room_to_calls(cl::Api &api);
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <exception>
 #include <memory>
 #include <mutex>
 
@@ -14,10 +13,10 @@
 
 #include "opencl_loader.h"
 #include "process/fork_gate.h"
-#include "process/large_stack.h"
 #include "process/room.h"
 #include "process/signal_handlers.h"
 #include "runtime_settings.h"
+#include "stack/large_stack.h"
 #include "thread_limit.h"
 
 namespace ze_cpu {
@@ -181,17 +180,11 @@ ze_result_t open_runtime() {
     }
     auto fresh = std::make_unique<Runtime>();
     std::string reason;
-    std::exception_ptr failure;
-    const ze_result_t result = with_large_stack([&] {
-        try {
-            return open(*fresh, reason);
-        } catch (...) {
-            failure = std::current_exception();
-            return ZE_RESULT_ERROR_UNKNOWN;
-        }
-    });
-    if (failure)
-        std::rethrow_exception(failure);
+    const ze_result_t result = stack::with_large([&] { return open(*fresh, reason); },
+                                                 [](const std::string &problem) {
+                                                     set_reason(problem);
+                                                     throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+                                                 });
     set_reason(reason);
     if (result == ZE_RESULT_SUCCESS) {
         the_runtime = fresh.release();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "large_stack.h"
+#include "stack/large_stack.h"
 
 #include <algorithm>
 #include <csignal>
@@ -10,9 +10,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
-#include "border/refusal.h"
-
-namespace ze_cpu {
+namespace stack {
 namespace {
 
 constexpr size_t bytes_of_thread = size_t(8) << 20;
@@ -20,7 +18,7 @@ constexpr size_t bytes_of_thread = size_t(8) << 20;
 /// Lets the system give the main thread this much stack now, so that a limit that comes later takes
 /// nothing away.
 [[gnu::noinline]] void touch_stack() {
-    volatile char pages[large_stack];
+    volatile char pages[large];
     for (size_t at = sizeof pages; at > 0; at -= 4096)
         pages[at - 1] = 0;
 }
@@ -34,11 +32,11 @@ bool find_stack_of_thread(uintptr_t here) {
     pthread_attr_getstack(&attributes, &lowest, &bytes);
     pthread_attr_getguardsize(&attributes, &guard);
     pthread_attr_destroy(&attributes);
-    const size_t kept = guard + large_stack;
+    const size_t kept = guard + large;
     if (bytes < kept)
         return false;
-    callers_stack = {reinterpret_cast<uintptr_t>(lowest) + kept, bytes - kept};
-    return here - callers_stack.first < callers_stack.bytes;
+    known = {reinterpret_cast<uintptr_t>(lowest) + kept, bytes - kept};
+    return here - known.first < known.bytes;
 }
 
 struct Call {
@@ -54,7 +52,7 @@ void *run(void *argument) {
 
 } // namespace
 
-bool find_large_stack() {
+bool find_large() {
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     // The stack that the process began with: pthread_getattr_np() would need /proc.
     const uintptr_t top = getauxval(AT_EXECFN); // above all frames
@@ -64,14 +62,14 @@ bool find_large_stack() {
     if (here >= top || top - here >= most)
         return find_stack_of_thread(here);
     constexpr size_t margin = size_t(64) << 10; // also for the frames from here to touch_stack()
-    if (top - here + large_stack + margin > most)
+    if (top - here + large + margin > most)
         return false;
     touch_stack();
-    callers_stack = {here, top - here};
+    known = {here, top - here};
     return true;
 }
 
-void call_on_large_stack(void (*function)(void *), void *argument) {
+std::string call_on_large(void (*function)(void *), void *argument) {
     Call call{function, argument};
     pthread_t thread;
     pthread_attr_t attributes;
@@ -87,12 +85,11 @@ void call_on_large_stack(void (*function)(void *), void *argument) {
         pthread_attr_destroy(&attributes);
     }
     if (error != 0)
-        throw refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
-                     "the calling thread has less than " + std::to_string(large_stack >> 10) +
-                         " kB of stack left, which the OpenCL runtime may need, and a thread that has more "
-                         "cannot be started (" +
-                         std::strerror(error) + ")");
+        return "the calling thread has less than " + std::to_string(large >> 10) +
+               " kB of stack left, and a thread that has more cannot be started (" + std::strerror(error) +
+               ")";
     pthread_join(thread, nullptr);
+    return "";
 }
 
-} // namespace ze_cpu
+} // namespace stack
