@@ -103,4 +103,4 @@ def order_of(
             f"tensor {name}.{tensors[0]} has no row of group {rows.argmin()} of {count}: zemm cannot bring"
             " the rows into groups"
         )
-    return rows.tolist(), np.argsort(groups, stable=True)
+    return rows.tolist(), np.argsort(groups, kind="stable")
