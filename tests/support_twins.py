@@ -109,13 +109,17 @@ def difference(twins: Twins, given: dict[str, Any]) -> float:
     return float((found - right).abs().max() / right.abs().max())
 
 
-def _logits(model: Any, given: dict[str, Any]) -> Any:
+def _logits(model: Any, given: Any) -> Any:
     def cast(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: cast(part) for key, part in value.items()}
+        if isinstance(value, tuple):
+            return tuple(map(cast, value))
         is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
-        return value.to(model.dtype) if is_float else copy.deepcopy(value)
+        return value.to(model.dtype) if is_float else copy.copy(value)
 
     with torch.no_grad():
-        return model(**{key: cast(value) for key, value in given.items()}).logits.float()
+        return model(**cast(given)).logits.float()
 
 
 def _load(model: Any, folder: Path, **options: Any) -> Any:
