@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import zemm
-from support_checkpoints import llama, load
+from support_checkpoints import llama, load, transformers
 from test_transformers import layers_of
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.transformers._formats import FORMATS
@@ -115,7 +115,9 @@ KEYS = [
 
 @pytest.mark.parametrize("key", KEYS)
 def test_names_are_those_of_transformers(key: str) -> None:
-    rule = pytest.importorskip("transformers.quantizers.quantizers_utils").should_convert_module
+    rule = getattr(transformers.quantizers.quantizers_utils, "should_convert_module", None)
+    if rule is None:
+        pytest.skip("Transformers 4 has another rule for each quantizer")
     fits = names_kept({"modules_to_not_convert": [key]}, "")[key]
     assert [fits(name) for name in NAMES] == [not rule(name, [key]) for name in NAMES]
 
@@ -146,7 +148,7 @@ def test_names_that_fit_nothing(tmp_path: Path) -> None:
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             model = load(tmp_path, quantization_config=config)
-        said = [str(w.message) for w in found if "modules_to_not_convert" in str(w.message)]
+        said = sorted({str(w.message) for w in found if "modules_to_not_convert" in str(w.message)})
         assert said == [
             f"modules_to_not_convert has {name!r}, which fits no layer of the model"
             for name in [missing]

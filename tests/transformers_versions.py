@@ -42,7 +42,6 @@ OF_5 = [
     "test_transformers_experts.py::test_float_experts_are_quantised_while_they_load",
     "test_transformers_experts.py::test_short_floats_and_generation",
     "test_transformers_loading.py::test_initialisation_changes_no_layer",
-    "test_transformers_loading.py::test_modules_kept_in_f32",
 ]
 
 
@@ -56,6 +55,7 @@ def test(version: str, folder: Path, all_files: bool) -> int:
         pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-compile", "--target", str(own)]
         subprocess.run([*pip, *packages], check=True)
     found = TESTS + OF_5 * (number >= (5, 0)) + ["test_transformers_gguf.py"] * (number >= (5, 17))
+    found += ["test_transformers_loading.py::test_modules_kept_in_f32"] * (number >= (5, 3))
     if all_files:
         found = sorted({test.partition("::")[0] for test in found})
     tests = Path(__file__).parent
