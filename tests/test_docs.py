@@ -171,8 +171,10 @@ def test_names(name: str) -> None:
     names -= set(kernels_named(text))
     # Names of ggml, variables of the loaders themselves, and result codes of Level Zero.
     foreign = {
+        "GET_ROWS",
         "GGML_BACKEND_PATH",
         "ggml_backend_load_all",
+        "ggml_is_constant",
         "LD_PRELOAD",
         "ZE_ENABLE_ALT_DRIVERS",
         "ZE_ENABLE_HANDLE_LIFETIME",

@@ -144,6 +144,7 @@ def test_product_after_an_empty_one(graph: Graph) -> None:
     empty, w = tensors.new(Q8_0, K, 0), tensors.new(Q8_0, K, N)
     tensors.allocate("zemm", USAGE_WEIGHTS)
     set_bytes(w, blocks_of("Q8_0", N, K))
+    product("zemm", w, floats(ROWS, K) + 1, N)  # whose src was quantised last
     src = graph.tensors.new(F32, K, ROWS)
     nodes = [api().mul_mat(graph.context, one, src) for one in (empty, w)]
     graph.add(*nodes)
