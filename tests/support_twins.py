@@ -178,7 +178,7 @@ def _set_weights(module: Any, layer: zemm.Linear, name: str) -> None:
     """Give the parameter of a float module that is nearest to a layer's weights these weights."""
     weights = _dequantised(layer)
     fitting = [
-        (float((shown - parameter.float()).abs().max()), key, shown)
+        (float((shown - parameter.detach().float()).abs().max()), key, shown)
         for key, parameter in module.named_parameters(recurse=False)
         for shown in (weights, weights.mT)
         if shown.shape == parameter.shape
@@ -186,7 +186,7 @@ def _set_weights(module: Any, layer: zemm.Linear, name: str) -> None:
     assert fitting, f"{name}: no parameter has the shape {tuple(weights.shape)}"
     distance, key, shown = min(fitting, key=lambda found: found[0])
     parameter = module._parameters[key]
-    assert distance <= float(parameter.abs().max()) / 64, (
+    assert distance <= float(parameter.detach().abs().max()) / 64, (
         f"{name}.{key} differs by {distance} from its floats"
     )
     values = shown.contiguous().to(parameter.dtype)
