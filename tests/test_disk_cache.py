@@ -301,7 +301,6 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert entries(folder) == []
 
 
-@pytest.mark.full
 def test_folder_that_is_removed(tmp_path: Path) -> None:
     """While a process runs: it is made again."""
     folder = tmp_path / "cache"
@@ -312,6 +311,7 @@ def test_folder_that_is_removed(tmp_path: Path) -> None:
     assert ",warn," not in output
 
 
+@pytest.mark.full
 def test_off(folder: Path, tmp_path: Path) -> None:
     assert run(folder, ZEMM_CACHE="0") == MISS
     assert run(tmp_path / "none", ZEMM_CACHE="0") == MISS
