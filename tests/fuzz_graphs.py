@@ -80,6 +80,13 @@ class Value(NamedTuple):
 class Result(NamedTuple):
     values: NDArray[Any]
     products: int
+    rows: int
+
+    @property
+    def tolerance(self) -> float:
+        """Both sides quantise activations, and the sums of a single row may cancel: of 4,000 rows by Q4_K the
+        two were off by 4e-5 in the median, and by more than 5e-4 in one of 500."""
+        return TOLERANCE * max(1, self.products) * max(1, 8 / self.rows)
 
 
 class Program:
@@ -110,7 +117,7 @@ class Program:
                     self.write_between(w)
         for w in self.weights:
             if w.tensors:
-                self.results.append(Result(ggml.get_bytes(w.handle), 0))
+                self.results.append(Result(ggml.get_bytes(w.handle), 0, 1))
                 w.tensors.free()
         api().backend_sched_free(self.sched)
         return self.results
@@ -200,7 +207,8 @@ class Program:
                     ggml.set_bytes(tensor, values)
             assert api().backend_sched_graph_compute(self.sched, self.cgraph) == ggml.SUCCESS
             for v in results:
-                self.results.append(Result(ggml.get_bytes(v.handle).view(np.float32), v.products))
+                values = ggml.get_bytes(v.handle).view(np.float32)
+                self.results.append(Result(values, v.products, values.size // v.dims[0]))
         for v in self.nodes:
             by = api().backend_sched_get_tensor_backend(self.sched, v.handle)
             self.by[api().backend_name(by).decode()] += not v.is_view
@@ -352,12 +360,12 @@ class Graphs:
         got = program.run()
         want = Program(data, alone=True, repacked=self.repacked).run()
         assert len(got) == len(want)
-        for index, ((a, products), (b, _)) in enumerate(zip(got, want, strict=True)):
-            if a.dtype == np.uint8 or not b.any():
-                np.testing.assert_array_equal(a, b, f"result {index}")
+        for index, (a, b) in enumerate(zip(got, want, strict=True)):
+            if a.values.dtype == np.uint8 or not b.values.any():
+                np.testing.assert_array_equal(a.values, b.values, f"result {index}")
             else:
-                off = ggml.error(a, b)
-                assert off < TOLERANCE * max(1, products), f"result {index}: {off} after {products} products"
+                off = ggml.error(a.values, b.values)
+                assert off < a.tolerance, f"result {index}: {off} after {a.products} products"
         self.by += program.by
 
     def summary(self) -> str:
