@@ -118,7 +118,8 @@ class Quantizer(HfQuantizer):
         return list(model.state_dict())
 
     def _place(self, model: Any, checkpoint: Checkpoint) -> None:
-        """NotImplementedError: no layer would be quantised, or one of the checkpoint's would not be."""
+        """NotImplementedError: no layer would be quantised, and the log would not say why; or one of the
+        checkpoint's would not be."""
         kept = tied_modules(model)
         # A layer that is stored quantised is packed, though its model reads its weights at each call.
         problems = obstacles(model, slow=not self.pre_quantized)
@@ -146,7 +147,7 @@ class Quantizer(HfQuantizer):
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             _log.warning("not quantised: %s%s: %s", names[0], more, problem)
         _check_all_placed(model, checkpoint)
-        if not any(isinstance(module, Placeholder) for module in model.modules()):
+        if not left and not any(isinstance(module, Placeholder) for module in model.modules()):
             raise UnimplementedError(
                 "no layer of the model is quantised: it has no linear layers, or they are tied or excluded"
                 " (experts in one tensor, as those of gpt-oss, need Transformers 5)"

@@ -60,12 +60,14 @@ const Replacement replacements[] = {
     {"open", reinterpret_cast<uintptr_t>(&open_file)},
     {"open64", reinterpret_cast<uintptr_t>(&open_file)},
     {"getenv", reinterpret_cast<uintptr_t>(&secure_getenv)},
+#ifndef __SANITIZE_THREAD__ // it would take the runtime's blocks for the driver's (races.supp)
     {"malloc", reinterpret_cast<uintptr_t>(&reserve_malloc)},
     {"calloc", reinterpret_cast<uintptr_t>(&reserve_calloc)},
     {"realloc", reinterpret_cast<uintptr_t>(&reserve_realloc)},
     {"aligned_alloc", reinterpret_cast<uintptr_t>(&reserve_aligned_alloc)},
     {"memalign", reinterpret_cast<uintptr_t>(&reserve_memalign)},
     {"posix_memalign", reinterpret_cast<uintptr_t>(&reserve_posix_memalign)},
+#endif
 };
 
 /// What the dynamic section of a loaded library says about its imports.
