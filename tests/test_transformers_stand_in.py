@@ -139,6 +139,24 @@ def test_subclasses_in_float_checkpoints(tmp_path: Path) -> None:
         assert (logits(model) - expected).abs().max() < 1e-5 * expected.abs().max()
 
 
+class AllDoubled(transformers.LlamaForCausalLM):  # type: ignore[misc]
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        for module in self.modules():
+            if type(module) is torch.nn.Linear:
+                module.__class__ = Doubled
+
+
+def test_a_model_of_subclasses_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It loads as it is, and the log says why."""
+    llama().save_pretrained(tmp_path)
+    config = zemm.transformers.ZemmConfig(bits=8, group=32)
+    with caplog.at_level(logging.WARNING, "zemm"):
+        model = AllDoubled.from_pretrained(tmp_path, quantization_config=config, dtype=torch.float32)
+    assert "not quantised: " in caplog.text
+    assert torch.equal(logits(model), logits(AllDoubled.from_pretrained(tmp_path, dtype=torch.float32)))
+
+
 def test_subclasses_in_quantised_checkpoints(tmp_path: Path) -> None:
     """With float weights they stay; others are refused."""
     config, store = gptq(bits=8, skip="up_proj")
