@@ -8,12 +8,19 @@
 
 #include <pthread.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 namespace stack {
 namespace {
 
 constexpr size_t bytes_of_thread = size_t(8) << 20;
+
+/// Without address space, the main thread's stack cannot grow either: the next page of it is a SIGSEGV.
+bool has_address_space(size_t bytes) {
+    void *mapped = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mapped != MAP_FAILED && munmap(mapped, bytes) == 0;
+}
 
 /// Lets the system give the main thread this much stack now, so that a limit that comes later takes
 /// nothing away.
@@ -62,7 +69,7 @@ bool find_large() {
     if (here >= top || top - here >= most)
         return find_stack_of_thread(here);
     constexpr size_t margin = size_t(64) << 10; // also for the frames from here to touch_stack()
-    if (top - here + large + margin > most)
+    if (top - here + large + margin > most || !has_address_space(large + margin))
         return false;
     touch_stack();
     known = {here, top - here};
