@@ -85,9 +85,9 @@ class Result(NamedTuple):
     @property
     def tolerance(self) -> float:
         """Both sides quantise activations, in groups of other sizes. The sums of a single row may cancel: of
-        4,000 rows by Q4_K the two were off by 4e-5 in the median, and by more than 5e-4 in one of 500. The src
-        of a later product has outliers, which coarsen their groups: up to 1.1e-3 was seen after two products
-        of 8 rows. One wrong row of 80 is off by about 1e-2."""
+        4,000 rows by Q4_K the two were off by 4e-5 in the median, and by more than 5e-4 in one of 500. The
+        src of a later product has outliers, which coarsen their groups: up to 1.1e-3 was seen after two
+        products of 8 rows. One wrong row of 80 is off by about 1e-2."""
         return (TOLERANCE if self.products < 2 else 10 * TOLERANCE) * max(1, 8 / self.rows)
 
 
