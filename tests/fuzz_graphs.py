@@ -84,9 +84,9 @@ class Result(NamedTuple):
 
     @property
     def tolerance(self) -> float:
-        """Both sides quantise activations, ggml in groups of up to 256. In few or equal rows its errors add up:
-        a row by Q4_K, of which zemm's result was off by 4e-5 and ggml's by 6e-4, was met. Products of products
-        have outliers, which coarsen their groups: 1.1e-3. One wrong row of 80 is off by about 1e-2."""
+        """Both sides quantise activations, ggml in groups of up to 256, whose errors add up in few or equal
+        rows: of one row by Q4_K zemm's result was off by 4e-5, ggml's by 6e-4. Products of products have
+        outliers, which coarsen their groups: 1.1e-3. One wrong row of 80 is off by about 1e-2."""
         return 10 * TOLERANCE * max(1, 8 / self.rows)
 
 
