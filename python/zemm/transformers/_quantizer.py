@@ -27,6 +27,9 @@ from zemm.words import Activation
 _log = logging.getLogger("zemm")
 # Tensors that only quantised layers have.
 _QUANTISED = ("qweight", "weight_packed", "weight_scale")
+# Of 5.2 alone. It takes tensors with one address for tied. On the meta device, where placeholders have theirs,
+# all have the address 0, also a parameter that the checkpoint lacks.
+_TIES_BY_POINTER = "_adjust_tied_keys_with_tied_pointers"
 IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
 
 
@@ -93,6 +96,8 @@ class Quantizer(HfQuantizer):
         self._files, self._dtype, self._model = checkpoint_files, model.dtype, model
         if self.pre_quantized and not hasattr(HfQuantizer, "get_new_dtype"):
             self._dtypes = {name: tensor.dtype for name, tensor in model.named_parameters()}
+        if hasattr(model, _TIES_BY_POINTER):
+            setattr(model, _TIES_BY_POINTER, lambda missing_keys: None)
         return model
 
     def update_weight_conversions(self, weight_conversions: list[Any], model: Any = None) -> list[Any]:
@@ -219,6 +224,7 @@ class Quantizer(HfQuantizer):
                 if isinstance(placeholder, kind):
                     model.set_submodule(name, placeholder.finished())
         self._convert(model)
+        model.__dict__.pop(_TIES_BY_POINTER, None)
         prepare_to_run(model)
         return model
 
