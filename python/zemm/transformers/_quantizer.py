@@ -27,8 +27,8 @@ from zemm.words import Activation
 _log = logging.getLogger("zemm")
 # Tensors that only quantised layers have.
 _QUANTISED = ("qweight", "weight_packed", "weight_scale")
-# Of 5.2 alone. It takes tensors with one address for tied. On the meta device, where placeholders have theirs,
-# all have the address 0, also a parameter that the checkpoint lacks.
+# Of 5.2 alone. It takes tensors with one address for tied. On the meta device, where placeholders are,
+# all have address 0, also a parameter that the checkpoint lacks.
 _TIES_BY_POINTER = "_adjust_tied_keys_with_tied_pointers"
 IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
 
