@@ -43,10 +43,7 @@ void warn_of_thread_variable() {
     const char *const end = value.data() + value.size();
     const auto [rest, failure] = std::from_chars(value.data(), end, most);
     if (!value.empty() && (failure != std::errc() || rest != end || !most))
-        verbose::print_once(
-            verbose::warn,
-            text("common,warn,ZEMM_NUM_THREADS: \"%.100s\" is not a number from 1 on: it limits nothing",
-                 value.c_str()));
+        verbose::warn_of_variable("ZEMM_NUM_THREADS", "a number from 1 on");
 }
 
 int cpu_threads() {

@@ -142,6 +142,16 @@ zemm_status_t quantised_src() {
                    {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS, ZEMM_ARG_DST, ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS});
 }
 
+// dst_data: the bytes of y, m * n floats.
+zemm_status_t multiply(zemm_primitive_t matmul, zemm_memory_t x, zemm_memory_t w, zemm_memory_t y,
+                       const float *dst_data) {
+    const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, x}, {ZEMM_ARG_WEIGHTS, w}, {ZEMM_ARG_DST, y}};
+    TRY(zemm_primitive_execute(matmul, stream, 3, args));
+    TRY(zemm_stream_wait(stream));
+    std::memcpy(result.data(), dst_data, m * n * sizeof *dst_data);
+    return zemm_success;
+}
+
 zemm_status_t grouped() {
     static int32_t ends[] = {2, 2, int32_t(m)};
     static float src_data[m * k], dst_data[m * n];
@@ -164,11 +174,7 @@ zemm_status_t grouped() {
     TRY(zemm_memory_create(&w, wei, engine, ZEMM_MEMORY_ALLOCATE));
     if (const zemm_status_t status = fill(w))
         return status;
-    const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, x}, {ZEMM_ARG_WEIGHTS, w}, {ZEMM_ARG_DST, y}};
-    TRY(zemm_primitive_execute(matmul, stream, 3, args));
-    TRY(zemm_stream_wait(stream));
-    std::memcpy(result.data(), dst_data, sizeof dst_data);
-    return zemm_success;
+    return multiply(matmul, x, w, y, dst_data);
 }
 
 zemm_status_t cache_blob() {
@@ -215,11 +221,7 @@ zemm_status_t runtime_sizes() {
     for (zemm_memory_t memory : {zemm_memory_t(x), zemm_memory_t(w)})
         if (const zemm_status_t status = fill(memory))
             return status;
-    const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, x}, {ZEMM_ARG_WEIGHTS, w}, {ZEMM_ARG_DST, y}};
-    TRY(zemm_primitive_execute(matmul, stream, 3, args));
-    TRY(zemm_stream_wait(stream));
-    std::memcpy(result.data(), dst_data, sizeof dst_data);
-    return zemm_success;
+    return multiply(matmul, x, w, y, dst_data);
 }
 
 zemm_status_t inner_product() {
