@@ -19,7 +19,11 @@ from zemm.torch._stand_in import LayerTensor, StandIn
 from zemm.torch._state import faults_of
 from zemm.words import Activation
 
-_NAMES: dict[torch.dtype, Activation] = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+ACTIVATIONS: dict[torch.dtype, Activation] = {
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+}
 
 
 class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
@@ -123,7 +127,7 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
         if _torchao.is_torchao(linear.weight):
             more.pop("scale_dtype", None)
             settings = _torchao.activation_of(linear.weight) if activation is None else {}
-            settings.setdefault("activation", activation or _NAMES.get(linear.weight.dtype, "f32"))
+            settings.setdefault("activation", activation or ACTIVATIONS.get(linear.weight.dtype, "f32"))
             bias = linear.bias.detach() if linear.bias is not None else None
             given = _torchao.arguments_of(linear.weight)
             return cls(Linear.from_quantized(**given, bias=bias, **{**settings, **more}))
@@ -133,7 +137,7 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
             bits=bits,
             group=group,
             symmetric=symmetric,
-            activation=activation if activation is not None else _NAMES.get(linear.weight.dtype, "f32"),
+            activation=activation if activation is not None else ACTIVATIONS.get(linear.weight.dtype, "f32"),
             transposed=True,
             **more,
         )
@@ -155,7 +159,7 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
         self._has_bias = layer.bias is not None
         self._bias_dtype = from_array(layer.bias).dtype if layer.bias is not None else None
         if self.float_dtype is None:
-            named = {name: dtype for dtype, name in _NAMES.items()}
+            named = {name: dtype for dtype, name in ACTIVATIONS.items()}
             self.float_dtype = named.get(layer.activation, torch.float32)
 
     @property
@@ -201,7 +205,7 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """ValueError: x does not fit, is not on the host, or has a gradient. Or the module is empty."""
         layer = self.layer
-        if layer is not None and not is_dispatched(x) and x.dtype in _NAMES and self._has_own_parts():
+        if layer is not None and not is_dispatched(x) and x.dtype in ACTIVATIONS and self._has_own_parts():
             # Past torch's dispatcher, which takes longer than all else around a small layer.
             y: torch.Tensor = layer(x)
             return y

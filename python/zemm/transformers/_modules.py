@@ -11,14 +11,9 @@ import torch
 from zemm.errors import ZemmError
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
+from zemm.torch._module import ACTIVATIONS
 from zemm.torch._stand_in import LayerTensor, StandIn
 from zemm.words import Activation
-
-_ACTIVATIONS: dict[torch.dtype, Activation] = {
-    torch.float32: "f32",
-    torch.float16: "f16",
-    torch.bfloat16: "bf16",
-}
 
 
 def is_kept_in_f32(model: Any, name: str, dtype: torch.dtype) -> bool:
@@ -33,7 +28,7 @@ def is_kept_in_f32(model: Any, name: str, dtype: torch.dtype) -> bool:
 
 def activation_of(model: Any, name: str, wanted: Activation | None, dtype: torch.dtype) -> Activation:
     """The type in which a layer of a model multiplies: the one that is wanted, or that of the model."""
-    activation = wanted or _ACTIVATIONS.get(dtype, "f32")
+    activation = wanted or ACTIVATIONS.get(dtype, "f32")
     is_short = activation in ("f16", "bf16")
     return "f32" if is_short and is_kept_in_f32(model, f"{name}.weight", dtype) else activation
 
