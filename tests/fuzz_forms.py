@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from support_rows import BY_NAME
 from zemm._library.kernels import Row
-from zemm.dtypes import per_byte
+from zemm._library.codes import span_of
 
 INT8, INT4 = ("s8", "u8"), ("s4", "u4", "u2")
 FLOATS, SMALL_FLOATS = ("f32", "f16", "bf16"), ("f8_e5m2", "f8_e4m3", "f4_e2m1")
@@ -181,10 +181,10 @@ class Forms:
             masks = rng.choice(("1:0", "0:2", "1:2", "2:1", "3:3")) if not batch else "0:0"
             options += (f"--runtime_dims_masks={masks}",)
         if self.maybe(0.7):
-            unit_n = math.lcm(unit_n, per_byte(dt[1]))
+            unit_n = math.lcm(unit_n, span_of(dt[1]).elements)
         has_bytes = kind == "integer" and self.sums_are_exact(dt, options, unit) and self.maybe(0.5)
         # Elements that share a byte may lie along K.
-        unit_k = unit if self.maybe(0.6) else min(unit, rng.choice((per_byte(dt[1]), 4, 4, 16)))
+        unit_k = unit if self.maybe(0.6) else min(unit, rng.choice((span_of(dt[1]).elements, 4, 4, 16)))
         return Form(
             dt,
             kernel,
@@ -221,7 +221,7 @@ class Forms:
             options.append(self.post_ops(names, dt))
         return Form(
             dt, self.kernel(kind), options=tuple(options), has_few_rows=category.has_few_rows,
-            unit_n=per_byte(dt[1]), unit_k=per_byte(dt[1]), places=rng.choice((1, 1, 3)),
+            unit_n=span_of(dt[1]).elements, unit_k=span_of(dt[1]).elements, places=rng.choice((1, 1, 3)),
         )  # fmt: skip
 
     def post_ops(self, names: tuple[str, ...], dt: tuple[str, str, str]) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm's names of data types, the numpy types for them, packing of 4-bit and 2-bit elements into bytes, and
-numbers of Python in these types, which refuse what they cannot hold."""
+"""zemm's names of data types, the numpy types for them, packing of elements of fewer than 8 bits into bytes,
+and numbers of Python in these types, which refuse what they cannot hold."""
 
 import math
 from numbers import Integral
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm._library import check
 from zemm._library.check import shown
+from zemm._library.codes import join, numbers_of, split
 from zemm._library.library import value_of
 from zemm._library.lists import TYPES
 from zemm.errors import InvalidArgumentsError
@@ -29,7 +30,7 @@ _NUMPY: dict[DataType, np.dtype[Any]] = {
     "f8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
     "f8_e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
     "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
-    # numpy stores one element in a byte, zemm two or four: see pack_int4() and pack_int2().
+    # numpy stores one element in a byte, zemm several: see pack_int4() and pack_int2().
     "s4": np.dtype(ml_dtypes.int4),
     "u4": np.dtype(ml_dtypes.uint4),
     "u2": np.dtype(ml_dtypes.uint2),
@@ -42,11 +43,6 @@ _BY_WORD: dict[str, DataType] = {dtype.name: name for name, dtype in _NUMPY.item
 SUB_BYTE = frozenset(t.name for t in TYPES.values() if t.bits < 8)
 FLOATING = frozenset(t.name for t in TYPES.values() if t.kind == "floating" and t.bits >= 16)
 _F4_MAX = TYPES["f4_e2m1"].high  # it has neither infinity nor NaN, so its overflow shows only in the value
-
-
-def per_byte(data_type: str) -> int:
-    """The number of elements of a data type in a byte: 1 for types of 8 bits and more."""
-    return max(8 // TYPES[data_type].bits, 1)
 
 
 def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
@@ -111,17 +107,7 @@ def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
     / 2]. A 1-D array may have an odd n; the last high nibble is then 0. ValueError: other values or
     shapes.
     """
-    array = check.array(values, "values")
-    if array.dtype == _NUMPY["f4_e2m1"]:
-        array = array.view(np.uint8)
-    if array.dtype in (_NUMPY["s4"], _NUMPY["u4"]):
-        array = array.astype(np.int8)
-    _check_integers(array)
-    if array.size and (array.min() < -8 or array.max() > 15 or (array.min() < 0 and array.max() > 7)):
-        raise InvalidArgumentsError(
-            f"values lie in {array.min()}..{array.max()}, which is neither in -8..7 (s4) nor in 0..15 (u4)"
-        )
-    return _pack_rows(array, 4)
+    return _packed(values, 4)
 
 
 def pack_int2(values: ArrayLike) -> NDArray[np.uint8]:
@@ -130,72 +116,58 @@ def pack_int2(values: ArrayLike) -> NDArray[np.uint8]:
     values: integers [.., n], all in 0..3. Returns row-major uint8 [.., n / 4]. A 1-D array may have any n;
     the last bits are then 0. ValueError: other values or shapes.
     """
-    array = check.array(values, "values")
-    if array.dtype == _NUMPY["u2"]:
-        array = array.astype(np.uint8)
-    _check_integers(array)
-    if array.size and (array.min() < 0 or array.max() > 3):
-        raise InvalidArgumentsError(f"values lie in {array.min()}..{array.max()}, which is not in 0..3 (u2)")
-    return _pack_rows(array, 2)
+    return _packed(values, 2)
 
 
 def pack_values(values: NDArray[Any], data_type: str) -> NDArray[np.uint8]:
-    """pack_int4() or pack_int2() of values for a type of fewer than 8 bits."""
-    return pack_int2(values) if TYPES[data_type].bits == 2 else pack_int4(values)
+    """Values of a type of fewer than 8 bits, packed as pack_int4() does."""
+    return _packed(values, TYPES[data_type].bits)
 
 
-def _check_integers(array: NDArray[Any]) -> None:
+def _packed(values: ArrayLike, bits: int) -> NDArray[np.uint8]:
+    array = check.array(values, "values")
+    own = _NAMES.get(array.dtype)
+    is_code = own in SUB_BYTE and TYPES[own].bits == bits
+    array = array.view(np.uint8) if is_code else array
     if array.dtype.kind not in "iu":
         raise InvalidArgumentsError(f"values of type {array.dtype} are not integers")
     if array.ndim == 0:
         raise InvalidArgumentsError("values is a single number, not an array")
-
-
-def _pack_rows(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
-    each = 8 // bits
-    if rest := array.shape[-1] % each:
-        if array.ndim > 1:
-            what = "odd" if each == 2 else f"no multiple of {each}"
-            raise InvalidArgumentsError(
-                f"the last dimension of values {array.shape} is {what}: a row ends inside a byte"
-            )
-        array = np.append(array, np.zeros(each - rest, array.dtype))
+    if array.size and not is_code:
+        _check_range(array.min(), array.max(), bits)
+    span = 8 // math.gcd(bits, 8)
+    if array.ndim > 1 and array.shape[-1] % span:
+        what = "odd" if span == 2 else f"no multiple of {span}"
+        raise InvalidArgumentsError(
+            f"the last dimension of values {array.shape} is {what}: a row ends inside a byte"
+        )
     return join(array.astype(np.uint8, order="C"), bits)
 
 
-def join(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
-    """The lowest `bits` of codes [.., n] with one in each byte, together: [.., n * bits / 8]."""
-    codes = codes & np.uint8(2**bits - 1)
-    packed = codes[..., 0 :: 8 // bits].copy()
-    for i in range(1, 8 // bits):
-        packed |= codes[..., i :: 8 // bits] << np.uint8(i * bits)
-    return packed
-
-
-def split(packed: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
-    """The codes of bytes [.., n], with one in each byte: [.., n * 8 / bits]."""
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    codes = packed[..., None] >> shifts & np.uint8(2**bits - 1)
-    return codes.reshape(*packed.shape[:-1], -1)
+def _check_range(low: int, high: int, bits: int) -> None:
+    types = [t for t in TYPES.values() if t.bits == bits and t.kind == "integer"]
+    if not any(t.low <= low and high <= t.high for t in types):
+        ranges = [f"in {t.low}..{t.high} ({t.name})" for t in types]
+        known = f"not {ranges[0]}" if len(ranges) == 1 else f"neither {' nor '.join(ranges)}"
+        raise InvalidArgumentsError(f"values lie in {low}..{high}, which is {known}")
 
 
 def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[np.int8] | NDArray[np.uint8]:
     """Unpack the first `count` 4-bit integers of packed bytes: int8 [count] if signed, else uint8
     [count]."""
-    data = _bytes_of(packed)
-    count = check.integer(count, f"count of values in the {data.size} bytes of packed", 0, 2 * data.size)
-    signed = bool(check.flag(signed, "signed"))
-    values = split(data, 4)[:count]
-    if not signed:
-        return values
-    return (values ^ 8).view(np.int8) - np.int8(8)
+    codes = _unpacked(packed, count, 4)
+    return numbers_of(codes, "s4" if check.flag(signed, "signed") else "u4")
 
 
 def unpack_int2(packed: ArrayLike | bytes, count: int) -> NDArray[np.uint8]:
     """Unpack the first `count` 2-bit integers of packed bytes: uint8 [count]."""
+    return _unpacked(packed, count, 2)
+
+
+def _unpacked(packed: ArrayLike | bytes, count: int, bits: int) -> NDArray[np.uint8]:
     data = _bytes_of(packed)
-    count = check.integer(count, f"count of values in the {data.size} bytes of packed", 0, 4 * data.size)
-    return split(data, 2)[:count]
+    what = f"count of values in the {data.size} bytes of packed"
+    return split(data, bits)[: check.integer(count, what, 0, data.size * 8 // bits)]
 
 
 def _bytes_of(packed: ArrayLike | bytes) -> NDArray[np.uint8]:
@@ -243,14 +215,17 @@ class PackedInt4(np.ndarray[Any, Any]):
 
 
 class PackedInt2(PackedInt4):
-    """The same of bytes with four 2-bit values each, as from zemm.pack_int2(): data_type is "u2"."""
+    """Bytes with four 2-bit values each, as from zemm.pack_int2(): data_type is "u2"."""
 
     _bits = 2
 
 
+_PACKED = {kind._bits: kind for kind in (PackedInt4, PackedInt2)}
+
+
 def packed_array(packed: NDArray[np.uint8], data_type: DataType) -> PackedInt4:
     """Bytes of a type of fewer than 8 bits as an array that knows it."""
-    return (PackedInt2 if TYPES[data_type].bits == 2 else PackedInt4)(packed, data_type)
+    return _PACKED[TYPES[data_type].bits](packed, data_type)
 
 
 def own_dtype(values: Any, wanted: DType | None) -> DType | None:

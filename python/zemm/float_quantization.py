@@ -10,8 +10,9 @@ from zemm._arrays.operands import groups_of, tensor
 from zemm._arrays.reorder import quantize_memory_to_floats
 from zemm._arrays.scales import check_inferred, type_among
 from zemm._library import check
+from zemm._library.codes import split
 from zemm._library.lists import FLOAT_SCALINGS, TYPES
-from zemm.dtypes import SUB_BYTE, numpy_dtype, pack_values, split, type_of
+from zemm.dtypes import SUB_BYTE, numpy_dtype, pack_values, type_of
 from zemm.engine import Engine, Stream, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory

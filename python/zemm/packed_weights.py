@@ -24,10 +24,11 @@ from zemm._arrays.operands import (
 from zemm._arrays.reorder import reorder
 from zemm._arrays.scales import common_group, group_count
 from zemm._library import check
+from zemm._library.codes import elements_of, items_of, span_of
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.lists import TYPES
 from zemm.attributes import Attr
-from zemm.dtypes import SUB_BYTE, numpy_dtype, own_dtype, per_byte
+from zemm.dtypes import SUB_BYTE, numpy_dtype, own_dtype
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -187,13 +188,12 @@ class PackedWeights:
         if self.data_type not in SUB_BYTE:
             plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type)).as_numpy()
             return plain
-        each = per_byte(self.data_type)
-        if n % each == 0:
+        if n % span_of(self.data_type).elements == 0:
             plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type)).read()
-            return plain.reshape(*leading, k, n // each)
+            return plain.reshape(*leading, k, items_of(self.data_type, n))
         strides = (*([k * n] * len(leading)), 1, k)
         plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type, strides=strides)).read()
-        return plain.reshape(*leading, n, k // each).swapaxes(-1, -2)
+        return plain.reshape(*leading, n, items_of(self.data_type, k)).swapaxes(-1, -2)
 
     def __repr__(self) -> str:
         with_ = list(self._operands())
@@ -211,7 +211,7 @@ def are_along_k(values: NDArray[Any], data_type: Any, dims: Shape) -> bool:
     return (
         isinstance(data_type, str)
         and data_type in SUB_BYTE
-        and values.shape[-2] * per_byte(data_type) == dims[-2]
+        and elements_of(data_type, values.shape[-2]) == dims[-2]
     )
 
 

@@ -25,9 +25,10 @@ from zemm._arrays.scales import (
     scales_of,
     symmetric,
 )
-from zemm._arrays.weight_codes import codes_of, joined, naming_elements, rule_of
+from zemm._arrays.weight_codes import codes_of, naming_elements, rule_of
 from zemm._library import check
-from zemm.dtypes import numpy_dtype, packed_array, type_of
+from zemm._library.codes import items_of, join, span_of
+from zemm.dtypes import SUB_BYTE, numpy_dtype, packed_array, type_of
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -270,31 +271,30 @@ def quantize_weights(
     array = floating(w, "w")
     rule = rule_of(array, bits, group, scale_dtype, symmetric)
     *leading, k, n = array.shape
-    each = 8 // rule.bits
-    if n % each:
-        what = "an odd N" if each == 2 else f"an N that is no multiple of {each}"
+    span = span_of(rule.data_type).elements
+    if n % span:
+        what = "an odd N" if span == 2 else f"an N that is no multiple of {span}"
         raise InvalidArgumentsError(
             f"w {array.shape} has {what}: a row of {bits}-bit values would end inside a byte"
         )
     check_inferred(k, rule.group, f"w {array.shape}")
     groups = 1 if group is None else groups_of(k, rule.group)
-    values = np.empty((*leading, k, n * bits // 8), rule.values_type if bits == 8 else np.uint8)
+    is_packed = rule.data_type in SUB_BYTE
+    values = np.empty((*leading, k, items_of(rule.data_type, n)), np.uint8 if is_packed else rule.values_type)
     scales = np.ones((*leading, groups, n), numpy_dtype(rule.scale_type))
     zero_points = None if rule.is_signed else np.zeros(scales.shape, np.uint8)
     for at in np.ndindex(*leading) if array.size else ():
         with naming_elements(array):
             for codes in codes_of(array[at], rule):
-                if bits == 8:
-                    values[at][codes.k, codes.n] = codes.values
-                else:
-                    part = slice(codes.n.start // each, codes.n.stop // each)
-                    values[at][codes.k, part] = joined(codes.values, -1, rule.bits)
+                first, last = (items_of(rule.data_type, x) for x in (codes.n.start, codes.n.stop))
+                made = join(codes.values, rule.bits) if is_packed else codes.values
+                values[at][codes.k, first:last] = made
                 own = codes.groups(rule)
                 scales[at][own, codes.n] = codes.scales
                 if zero_points is not None and codes.zero_points is not None:
                     zero_points[at][own, codes.n] = codes.zero_points
     if group is None and not leading:
         scales, zero_points = scales[0], None if zero_points is None else zero_points[0]
-    if bits != 8:
-        values = packed_array(values, "s4" if rule.is_signed else "u2" if bits == 2 else "u4")
+    if is_packed:
+        values = packed_array(values, rule.data_type)
     return QuantizedWeights(values, scales, zero_points)

@@ -14,7 +14,7 @@ using namespace zemm;
 namespace {
 
 size_t scalar_bytes(const memory_desc &md) {
-    return (data_type_bits(md.data_type) + 7) / 8;
+    return size_t(bytes_of(md.data_type, 1));
 }
 
 // Checks that kernels can reach the caller's pointer, and that its USM allocation has size bytes

@@ -166,5 +166,5 @@ size_t zemm_memory_desc_get_size_v2(const_zemm_memory_desc_t md, int index) {
 }
 
 size_t zemm_data_type_size(zemm_data_type_t data_type) {
-    return size_t(data_type_bits(data_type) + 7) / 8;
+    return size_t(bytes_of(data_type, 1));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <iterator>
+#include <numeric>
 
 #include "common/error.hpp"
 #include "common/names.hpp"
@@ -63,9 +64,20 @@ int data_type_bits(zemm_data_type_t dt) {
     return row_of(dt).bits;
 }
 
-int elements_per_byte(zemm_data_type_t dt) {
+int span_of(zemm_data_type_t dt) {
     const int bits = data_type_bits(dt);
-    return bits > 0 && bits < 8 ? 8 / bits : 1;
+    return bits == 0 ? 1 : 8 / std::gcd(bits, 8);
+}
+
+// Whole spans are counted first: the bits of all elements may be more than 64 bits count.
+zemm_dim_t byte_of(zemm_data_type_t dt, zemm_dim_t element) {
+    const zemm_dim_t bits = data_type_bits(dt), span = span_of(dt);
+    return element / span * (span * bits / 8) + element % span * bits / 8;
+}
+
+zemm_dim_t bytes_of(zemm_data_type_t dt, zemm_dim_t elements) {
+    const zemm_dim_t bits = data_type_bits(dt), span = span_of(dt);
+    return elements / span * (span * bits / 8) + (elements % span * bits + 7) / 8;
 }
 
 bool is_md_data_type(zemm_data_type_t dt) {

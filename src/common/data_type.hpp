@@ -8,18 +8,23 @@
 
 namespace zemm {
 
-// Bits of one element: 2, 4, 8, 16, 32 or 64; 0 for undef and for values that are not in the list.
+// Element i of a tensor begins at bit i * bits, the first one in the lowest bits. 0 bits: undef, and values
+// that are not in the list.
 int data_type_bits(zemm_data_type_t dt);
-int elements_per_byte(zemm_data_type_t dt); // 1 for types of 8 bits and more
-bool is_md_data_type(zemm_data_type_t dt);  // a memory descriptor may have it
-bool is_floating(zemm_data_type_t dt);      // without e8m0
-bool is_integer(zemm_data_type_t dt);       // u2 s4 u4 s8 u8 s32 s64
-bool is_int8(zemm_data_type_t dt);          // s8 u8
-bool is_small_int(zemm_data_type_t dt);     // u2 s4 u4
-bool is_narrow_int(zemm_data_type_t dt);    // u2 s4 u4 s8 u8
-bool is_signed(zemm_data_type_t dt);        // s4 s8 s32; not s64, which kernels do not convert
-bool is_converted(zemm_data_type_t dt);     // reorders convert it
-bool is_small_float(zemm_data_type_t dt);   // f8, f4 and e8m0
+// The fewest elements that fill whole bytes: 2 of u4, 1 of types of 8 bits and more.
+int span_of(zemm_data_type_t dt);
+zemm_dim_t byte_of(zemm_data_type_t dt, zemm_dim_t element);   // the byte in which an element begins
+zemm_dim_t bytes_of(zemm_data_type_t dt, zemm_dim_t elements); // that elements from a whole byte on touch
+
+bool is_md_data_type(zemm_data_type_t dt); // a memory descriptor may have it
+bool is_floating(zemm_data_type_t dt);     // without e8m0
+bool is_integer(zemm_data_type_t dt);      // u2 s4 u4 s8 u8 s32 s64
+bool is_int8(zemm_data_type_t dt);         // s8 u8
+bool is_small_int(zemm_data_type_t dt);    // u2 s4 u4
+bool is_narrow_int(zemm_data_type_t dt);   // u2 s4 u4 s8 u8
+bool is_signed(zemm_data_type_t dt);       // s4 s8 s32; not s64, which kernels do not convert
+bool is_converted(zemm_data_type_t dt);    // reorders convert it
+bool is_small_float(zemm_data_type_t dt);  // f8, f4 and e8m0
 
 // The smallest and the largest value of an integer type. Throws runtime_error for a type that is no
 // integer or that kernels do not convert (s64).

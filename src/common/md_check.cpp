@@ -23,15 +23,6 @@ zemm_dim_t checked_mul(const char *caller, zemm_dim_t a, zemm_dim_t b) {
     return product;
 }
 
-namespace {
-
-// The bytes of an element, rounded up.
-zemm_dim_t element_bytes(zemm_data_type_t dt) {
-    return (data_type_bits(dt) + 7) / 8;
-}
-
-} // namespace
-
 void check_shape(const char *caller, int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
     if (ndims < 0 || ndims > ZEMM_MAX_NDIMS)
         fail(zemm_invalid_arguments, "%s: ndims %d is outside 0..%d", caller, ndims, ZEMM_MAX_NDIMS);
@@ -48,7 +39,7 @@ void check_shape(const char *caller, int ndims, const zemm_dim_t *dims, zemm_dat
         // must not overflow either.
         volume = checked_mul(caller, volume, std::max<zemm_dim_t>(dims[d], 1));
     }
-    checked_mul(caller, volume, element_bytes(dt));
+    checked_mul(caller, volume, bytes_of(dt, 1));
 }
 
 void check_nnz(const char *caller, zemm_dim_t nnz) {
@@ -73,14 +64,14 @@ bool is_stepped(const memory_desc &md, const blocks &b, int d) {
 
 // Rows of types of fewer than 8 bits.
 void check_rows_of_bytes(const char *caller, const memory_desc &md, const blocks &b) {
-    const int each = elements_per_byte(md.data_type);
+    const int span = span_of(md.data_type);
     for (int d = 0; d < md.ndims; d++) {
         const zemm_dim_t stride = md.strides[d];
-        if (is_stepped(md, b, d) && stride > 1 && stride % each)
+        if (is_stepped(md, b, d) && stride > 1 && stride % span)
             fail(zemm_invalid_arguments,
                  "%s: strides[%d]=%lld is no multiple of %d, but %d elements of the %d-bit type %s share a "
                  "byte",
-                 caller, d, (long long)stride, each, each, data_type_bits(md.data_type),
+                 caller, d, (long long)stride, span, span, data_type_bits(md.data_type),
                  data_type_name(md.data_type));
     }
 }
@@ -108,7 +99,7 @@ void check_no_overlap(const char *caller, const memory_desc &md, const blocks &b
     zemm_dim_t end = 0;
     if (md.offset0 != runtime_dim && __builtin_add_overflow(span, md.offset0, &end))
         fail(zemm_invalid_arguments, "%s: the offset %lld is too large", caller, (long long)md.offset0);
-    checked_mul(caller, end, element_bytes(md.data_type));
+    checked_mul(caller, end, bytes_of(md.data_type, 1));
 }
 
 } // namespace

@@ -31,6 +31,13 @@ bool md_is_plain(const memory_desc &md) {
     return md.format_kind == zemm_blocked && md.inner_nblks == 0;
 }
 
+bool md_rows_begin_at(const memory_desc &md, int along, zemm_dim_t unit) {
+    for (int d = 0; d < md.ndims; ++d)
+        if (d != along && md.dims[d] > 1 && md.strides[d] % unit != 0)
+            return false;
+    return md.offset0 % unit == 0;
+}
+
 int md_shared_dim(const memory_desc &md) {
     for (int d = 0; d < md.ndims; ++d)
         if (md.strides[d] == 0 && md.dims[d] > 1)
@@ -142,9 +149,7 @@ zemm_dim_t block_count(const memory_desc &md, const blocks &b, int d) {
 namespace {
 
 size_t bytes(zemm_dim_t elements, zemm_data_type_t dt) {
-    const size_t bits = size_t(data_type_bits(dt)), each = size_t(elements_per_byte(dt));
-    const size_t count = size_t(elements);
-    return bits < 8 ? count / each + (count % each != 0) : count * (bits / 8);
+    return size_t(bytes_of(dt, elements));
 }
 
 size_t blocked_size(const memory_desc &md) {
@@ -259,9 +264,9 @@ layout row_major(int ndims) {
 memory_desc md_row_major(const memory_desc &md, zemm_data_type_t dt) {
     zemm_dims_t dims = {};
     std::copy_n(md.dims, md.ndims, dims);
-    const zemm_dim_t each = elements_per_byte(dt);
-    if (md.ndims != 0 && dims[md.ndims - 1] % each != 0)
-        dims[md.ndims - 1] += each - dims[md.ndims - 1] % each;
+    const zemm_dim_t span = span_of(dt);
+    if (md.ndims != 0 && dims[md.ndims - 1] % span != 0)
+        dims[md.ndims - 1] += span - dims[md.ndims - 1] % span;
     const memory_desc whole = md_with_strides(md.ndims, dims, dt, nullptr);
     return md_with_strides(md.ndims, md.dims, dt, whole.strides);
 }

@@ -63,6 +63,8 @@ memory_desc md_row_major(const memory_desc &md, zemm_data_type_t dt);
 bool md_is_zero(const memory_desc &md);     // no dimensions: stands for a tensor that is not there
 bool md_has_runtime(const memory_desc &md); // a runtime dimension, stride, offset or nnz
 bool md_is_plain(const memory_desc &md);    // blocked, without inner blocks
+// Whether all rows along dimension `along` of a plain tensor begin at a multiple of unit elements.
+bool md_rows_begin_at(const memory_desc &md, int along, zemm_dim_t unit);
 // A dimension along which stride 0 puts several elements in one place; -1 if there is none.
 int md_shared_dim(const memory_desc &md);
 bool md_is_sparse(const memory_desc &md);

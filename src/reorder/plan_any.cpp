@@ -78,11 +78,11 @@ bool make_plan(const problem &p, const ze::device &dev, const char *kernel, laun
     if (p.is_dynamic())
         return refused(why, "it computes no scales");
     const std::vector<reorder_loop> loops = loops_of(p);
-    const int bits = data_type_bits(p.dst.data_type), each = elements_per_byte(p.dst.data_type);
+    const int bits = data_type_bits(p.dst.data_type), span = span_of(p.dst.data_type);
     const bool split = std::ranges::any_of(
-        loops.begin() + 1, loops.end(), [each](zemm_dim_t s) { return s % each != 0; },
+        loops.begin() + 1, loops.end(), [span](zemm_dim_t s) { return s % span != 0; },
         &reorder_loop::dst_stride);
-    if (split || p.dst.offset0 % each != 0)
+    if (split || p.dst.offset0 % span != 0)
         return refused(why, "the runs of dst must begin at whole bytes");
     result.kernel = kernel;
     result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},

@@ -27,14 +27,6 @@ bool has_pack_blocks(const memory_desc &md, int unit) {
            (together == 1 || (idxs[3] == n && blks[3] == together));
 }
 
-// Whether all runs along dimension inner start at a multiple of unit elements.
-bool is_aligned(const memory_desc &src, int inner, int unit) {
-    for (int d = 0; d < src.ndims; ++d)
-        if (d != inner && src.dims[d] > 1 && src.strides[d] % unit != 0)
-            return false;
-    return src.offset0 % unit == 0;
-}
-
 bool lies_along_k(const memory_desc &src) {
     const int k = src.ndims - 2, n = src.ndims - 1;
     return src.strides[k] == 1 && (src.strides[n] != 1 || src.dims[n] == 1);
@@ -113,8 +105,8 @@ bool plan_pack(const problem &p, const ze::device &, launch_plan &result, std::s
         return false;
     const int k = p.src.ndims - 2, n = p.src.ndims - 1;
     const bool along_k = lies_along_k(p.src);
-    const bool rows = p.src.strides[n] == 1 && is_aligned(p.src, n, elements_per_byte(p.src.data_type));
-    if (along_k ? !is_aligned(p.src, k, unit_of(p)) : !rows)
+    const bool rows = p.src.strides[n] == 1 && md_rows_begin_at(p.src, n, span_of(p.src.data_type));
+    if (along_k ? !md_rows_begin_at(p.src, k, unit_of(p)) : !rows)
         return refused(
             why,
             "src needs stride 1 along one of its last two dimensions, and rows that begin at whole units");
@@ -126,7 +118,7 @@ bool plan_pack(const problem &p, const ze::device &, launch_plan &result, std::s
 bool plan_pack_lanes(const problem &p, const ze::device &, launch_plan &result, std::string &why) {
     if (!is_packing(p, why))
         return false;
-    const bool moves = lies_along_k(p.src) && is_aligned(p.src, p.src.ndims - 2, unit_of(p));
+    const bool moves = lies_along_k(p.src) && md_rows_begin_at(p.src, p.src.ndims - 2, unit_of(p));
     make_plan(p, "reorder_pack_lanes", moves, 1, true, result);
     return true;
 }

@@ -15,12 +15,7 @@ namespace {
 bool lies_in_rows(const memory_desc &md, int along) {
     if (!md_is_plain(md) || md.strides[along] != 1)
         return false;
-    if (data_type_bits(md.data_type) != 4)
-        return true;
-    for (int d = 0; d < md.ndims; ++d)
-        if (d != along && md.dims[d] > 1 && md.strides[d] % 2 != 0)
-            return false;
-    return md.offset0 % 2 == 0;
+    return md_rows_begin_at(md, along, span_of(md.data_type));
 }
 
 } // namespace
@@ -40,7 +35,7 @@ bool plan_quantize_floats(const problem &p, const ze::device &dev, launch_plan &
     const bool in_rows = lies_in_rows(p.dst, along);
     set(in_rows, QUANTIZE_DST_ROWS);
     const bool is_whole = p.dst.dims[along] % group == 0;
-    set(!(in_rows && is_whole) && data_type_bits(p.dst.data_type) == 4, QUANTIZE_SHARED_BYTES);
+    set(!(in_rows && is_whole) && span_of(p.dst.data_type) > 1, QUANTIZE_SHARED_BYTES);
     result.kernel = "quantize_floats";
     result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
                         {REORDER_SPEC_DST_DT, uint32_t(p.dst.data_type)},

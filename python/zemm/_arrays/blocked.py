@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm._arrays.weight_codes import joined
+from zemm._library.codes import items_of, join, span_of, split
 from zemm._library.lists import TYPES
-from zemm.dtypes import per_byte, split
+from zemm.dtypes import SUB_BYTE
 from zemm.memory_desc import MemoryDesc
 
 Bytes = NDArray[np.uint8]
@@ -23,25 +23,25 @@ def row_major(md: MemoryDesc, data: Bytes) -> NDArray[np.unsignedinteger] | None
     """The elements of a memory's bytes as unsigned integers, [.., K, N]. Of fewer than 8 bits: bytes with
     several along N, or along K if a row along N would end inside one. None: the layout is another than blocks
     in a dense order."""
-    bits, each, dims = TYPES[md.data_type].bits, per_byte(md.data_type), md.dims
-    is_packed = each > 1
+    bits, span, dims = TYPES[md.data_type].bits, span_of(md.data_type).elements, md.dims
+    is_packed = md.data_type in SUB_BYTE
     blocks = [1] * len(dims)
     for block, dim in zip(md.inner_blks, md.inner_idxs, strict=True):
         blocks[dim] *= block
     outer = [padded // block for padded, block in zip(md.padded_dims, blocks, strict=True)]
     order = sorted(range(len(dims)), key=lambda dim: -md.strides[dim])
-    axis = -2 if dims[-1] % each else -1  # of the values in a byte
+    axis = -2 if dims[-1] % span else -1  # of the values in a byte
     paired = len(dims) + axis
-    is_cut = is_packed and blocks[paired] % each and paired != order[-1]
+    is_cut = is_packed and blocks[paired] % span and paired != order[-1]
     if not md.inner_nblks or md.offset0 or is_cut or not _is_dense(md, order, outer):
         return None
-    shape = [size // each if dim == paired else size for dim, size in enumerate(dims)]
+    shape = [items_of(md.data_type, size) if dim == paired else size for dim, size in enumerate(dims)]
     plain = np.empty(shape, np.uint8 if is_packed else f"u{bits // 8}")
     for place, chunk in _chunks(md, data.view(plain.dtype), order, outer, blocks):
         if is_packed:
-            chunk = joined(chunk, axis, bits)
+            chunk = join(chunk, bits, axis)
             first, last, _ = place[paired].indices(dims[paired])
-            place[paired] = slice(first // each, last // each)
+            place[paired] = slice(items_of(md.data_type, first), items_of(md.data_type, last))
         plain[tuple(place)] = chunk
     return plain
 
@@ -67,12 +67,11 @@ def _chunks(
         axes += [1 + i for i, own in enumerate(md.inner_idxs) if own == dim]
     sizes = [outer[dim] * blocks[dim] if dim == last else blocks[dim] for dim in range(len(outer))]
     length = math.prod(sizes)
-    elements_per_item = per_byte(md.data_type)
     for number, index in enumerate(np.ndindex(*(outer[dim] for dim in others))):
-        items = length // elements_per_item
+        items = items_of(md.data_type, length)
         part = data[number * items : (number + 1) * items]
-        if elements_per_item > 1:
-            part = split(part, 8 // elements_per_item)
+        if md.data_type in SUB_BYTE:
+            part = split(part, TYPES[md.data_type].bits)
         chunk = part.reshape(outer[last], *inner).transpose(axes).reshape(sizes)
         place = [slice(0, md.dims[dim]) for dim in range(len(outer))]
         for dim, i in zip(others, index, strict=True):

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zemm._library import check
+from zemm._library.codes import elements_of, span_of
 from zemm._library.lists import TYPES, types_for
 from zemm.attributes import Attr
-from zemm.dtypes import FLOATING, SUB_BYTE, as_float32, dtype_name, pack_values, per_byte, type_of
+from zemm.dtypes import FLOATING, SUB_BYTE, as_float32, dtype_name, pack_values, type_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -98,21 +99,22 @@ def bytes_of_weights(
         return stored, dtype, None
     if stored is not weights:
         return stored, dtype, -1
-    k, rows, each = src[-1], weights.shape[-2], per_byte(dtype)
+    k, rows, span = src[-1], weights.shape[-2], span_of(dtype)
     if rows == k:
         return (weights if weights.strides[-1] == 1 else np.ascontiguousarray(weights)), dtype, -1
-    if each * rows == k and (weights.strides[-2] == 1 or rows == 1):
+    if elements_of(dtype, rows) == k and (weights.strides[-2] == 1 or rows == 1):
         return weights, dtype, -2
     raise InvalidArgumentsError(
         f"weights {weights.shape} of packed {dtype} do not fit src {src}: K = {k} needs [.., {k},"
-        f" N / {each}], or the transpose of [.., N, {k // each}]"
+        f" N / {span.elements}], or the transpose of [.., N, {k // span.elements}]"
     )
 
 
 def unpacked(shape: Shape, packed_axis: int | None, data_type: DataType) -> Shape:
     if packed_axis is None:
         return shape
-    return tuple(per_byte(data_type) * n if d == len(shape) + packed_axis else n for d, n in enumerate(shape))
+    axis = len(shape) + packed_axis
+    return tuple(elements_of(data_type, n) if d == axis else n for d, n in enumerate(shape))
 
 
 def tensor(
@@ -137,9 +139,8 @@ def tensor(
     strides = _element_strides(array)
     if data_type in SUB_BYTE:
         axis = ndims + packed_axis
-        each = per_byte(data_type)
-        dims[axis] *= each
-        strides = [1 if d == axis else each * stride for d, stride in enumerate(strides)]
+        dims[axis] = elements_of(data_type, dims[axis])
+        strides = [1 if d == axis else elements_of(data_type, stride) for d, stride in enumerate(strides)]
     return Tensor(array, tuple(dims), data_type, tuple(strides))
 
 

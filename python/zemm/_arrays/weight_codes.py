@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 
 from zemm._arrays.scales import check_scales, group_count, scale_type_of, scales_of
 from zemm._library import check
-from zemm.dtypes import join
+from zemm._library.lists import TYPES
 from zemm.errors import InvalidArgumentsError
-from zemm.words import ScaleDType, ScaleType
+from zemm.words import DataType, ScaleDType, ScaleType
 
 _ELEMENTS = 1 << 16  # of a slice, which is computed in f64
+# The types of values by their bits, and whether they are signed.
+_INTEGERS = [t for t in TYPES.values() if t.kind == "integer" and "weights" in t.roles]
+_TYPES: dict[int, dict[bool, Any]] = {
+    bits: {t.low < 0: t.name for t in _INTEGERS if t.bits == bits} for bits in {t.bits for t in _INTEGERS}
+}
 _COLUMNS = 64  # the fewest of a slice of row-major weights, whose rows are read in pieces
 
 
@@ -35,6 +40,11 @@ class Rule(NamedTuple):
         return int(2 ** (self.bits - self.is_signed) - 1)
 
     @property
+    def data_type(self) -> DataType:
+        own: DataType = _TYPES[self.bits][self.is_signed]
+        return own
+
+    @property
     def values_type(self) -> np.dtype[Any]:
         """numpy's type of a value, also of fewer bits."""
         return np.dtype(np.int8 if self.is_signed else np.uint8)
@@ -42,11 +52,13 @@ class Rule(NamedTuple):
 
 def rule_of(w: NDArray[Any], bits: int, group: int | None, scale_dtype: ScaleDType, symmetric: bool) -> Rule:
     """The rule for weights [K, N] or [E, K, N]. ValueError: bits, group or w do not fit."""
-    if not isinstance(bits, (int, np.integer)) or bits not in (2, 4, 8):
-        raise InvalidArgumentsError(f"bits is {check.shown(bits)}, none of 8, 4 and 2")
+    if not isinstance(bits, (int, np.integer)) or bits not in _TYPES:
+        *others, last = sorted(_TYPES, reverse=True)
+        known = f"{', '.join(map(str, others))} and {last}"
+        raise InvalidArgumentsError(f"bits is {check.shown(bits)}, none of {known}")
     scale_type, is_signed = scale_type_of(scale_dtype), bool(check.flag(symmetric, "symmetric"))
-    if bits == 2 and is_signed:
-        raise InvalidArgumentsError("weights of 2 bits are unsigned: leave symmetric out")
+    if is_signed not in _TYPES[bits]:
+        raise InvalidArgumentsError(f"weights of {bits} bits are unsigned: leave symmetric out")
     if w.ndim not in (2, 3):
         raise InvalidArgumentsError(f"w has shape {w.shape}, neither [K, N] nor [E, K, N]")
     k = w.shape[-2]
@@ -70,19 +82,6 @@ class Codes(NamedTuple):
         return slice(self.k.start // rule.group, -(-self.k.stop // rule.group))
 
 
-def joined(values: NDArray[Any], axis: int, bits: int) -> NDArray[np.uint8]:
-    """The lowest `bits` of values of matrices [.., K, N], two of 4 or four of 2 in each byte, the first along
-    the axis (-1 or -2) in the lowest ones."""
-    codes = values.view(np.uint8)
-    if bits == 2:
-        return join(codes, 2) if axis == -1 else join(codes.swapaxes(-1, -2), 2).swapaxes(-1, -2)
-    if axis == -1:  # both at once: faster than every other byte
-        wide = np.ascontiguousarray(codes).view("<u2") & np.uint16(0x0F0F)
-        return (wide | wide >> np.uint16(4)).astype(np.uint8)
-    even, odd = (codes[..., i::2, :] for i in (0, 1))
-    return even & np.uint8(15) | odd << np.uint8(4)
-
-
 def has_rows_of_k(matrix: NDArray[Any]) -> bool:
     """Whether [.., K, N] is the transpose of rows along K, as torch keeps weights."""
     return abs(matrix.strides[-2]) < abs(matrix.strides[-1])
@@ -103,7 +102,7 @@ def codes_of(matrix: NDArray[Any], rule: Rule, columns: slice | None = None) -> 
     k, n = matrix.shape
     begin, end = (0, n) if columns is None else (columns.start, columns.stop)
     if has_rows_of_k(matrix):
-        wide = max(_ELEMENTS // max(k, 1) & ~3, 4)  # values of whole bytes
+        wide = max(_ELEMENTS // max(k, 1) & ~7, 8)  # whole spans of any type
         for at in range(begin, end, wide):
             part = slice(at, min(at + wide, end))
             for kept in _parts_of_k(k, rule.group, k):
@@ -113,7 +112,7 @@ def codes_of(matrix: NDArray[Any], rule: Rule, columns: slice | None = None) -> 
                 turned = None if zero_points is None else zero_points.T
                 yield Codes(kept, part, values.reshape(-1, length).T, scales.T, turned)
         return
-    wide = max(_ELEMENTS // max(rule.group, 1) & ~3, _COLUMNS)
+    wide = max(_ELEMENTS // max(rule.group, 1) & ~7, _COLUMNS)
     high = max(_ELEMENTS // (max(rule.group, 1) * wide), 1) * rule.group
     for at in range(begin, end, wide):
         part = slice(at, min(at + wide, end))

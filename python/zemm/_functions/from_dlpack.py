@@ -72,8 +72,7 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
         )
     if tensor.bits < 8 and flags & PADDED:
         raise InvalidArgumentsError(
-            f"x has a byte for each {name}, zemm {8 // tensor.bits} elements to a byte:"
-            f" zemm.pack_int{tensor.bits}() packs them"
+            f"x has a byte for each {name}, zemm several to a byte: zemm.pack_int{tensor.bits}() packs them"
         )
     dims = tuple(tensor.shape[: tensor.ndim]) or (1,)
     strides = tuple(tensor.strides[: tensor.ndim]) or (1,) if tensor.strides else None

@@ -28,9 +28,10 @@ from zemm._arrays.operands import (
 from zemm._arrays.scales import group_count
 from zemm._functions.post_op_entries import append_entry
 from zemm._library import check
+from zemm._library.codes import items_of
 from zemm._library.library import ARG
 from zemm.attributes import Attr, PostOps
-from zemm.dtypes import SUB_BYTE, as_float32, dtype_name, numpy_dtype, own_dtype, per_byte, type_of
+from zemm.dtypes import SUB_BYTE, as_float32, dtype_name, numpy_dtype, own_dtype, type_of
 from zemm.engine import Engine, Stream, check_stream, default_engine, stream_of
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -323,7 +324,7 @@ class _Call:
             array = array.reshape(array.shape[-2:])
         axis = -1 if packed_axis is None else packed_axis
         if self._k_is_0:
-            rows = _INSTEAD_OF_0 // (per_byte(data_type) if packed_axis == -2 else 1)
+            rows = items_of(data_type, _INSTEAD_OF_0) if packed_axis == -2 else _INSTEAD_OF_0
             array = np.zeros((*array.shape[:-2], rows, array.shape[-1]), array.dtype)
         t = tensor(array, data_type, len(self.dims), self.engine, axis)
         self._add(ARG["WEIGHTS"], t)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from zemm._arrays.operands import Parameter, describe, groups_of, tensor
 from zemm._arrays.reorder import reorder_to
 from zemm._arrays.scales import group_count
-from zemm._arrays.weight_codes import Rule, codes_of, has_rows_of_k, joined, naming_elements
+from zemm._arrays.weight_codes import Rule, codes_of, has_rows_of_k, naming_elements
+from zemm._library.codes import join, span_of
 from zemm._library.lists import TYPES
-from zemm.dtypes import SUB_BYTE, numpy_dtype, per_byte
+from zemm.dtypes import SUB_BYTE, numpy_dtype
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -69,13 +70,13 @@ def _paired_axis(w: NDArray[Any], data_type: DataType) -> int | None:
     if data_type not in SUB_BYTE:
         return None
     k, n = w.shape[-2:]
-    each = per_byte(data_type)
+    span = span_of(data_type).elements
     wanted = (-2, -1) if has_rows_of_k(w) else (-1, -2)
     for axis in wanted:
-        if w.shape[axis] % each == 0:
+        if w.shape[axis] % span == 0:
             return axis
     raise InvalidArgumentsError(
-        f"w {w.shape}: K = {k} or N = {n} must be a multiple of {each} for {data_type} values, {each} of"
+        f"w {w.shape}: K = {k} or N = {n} must be a multiple of {span} for {data_type} values, {span} of"
         " which share a byte"
     )
 
@@ -130,4 +131,4 @@ def _quantised(
             parameters["zero_points"][codes.groups(rule), own] = codes.zero_points
     if axis is None:
         return values
-    return joined(values.T, -1, rule.bits).T if axis == -2 else joined(values, -1, rule.bits)
+    return join(values.T, rule.bits).T if axis == -2 else join(values, rule.bits)

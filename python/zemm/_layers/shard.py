@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._layers.state import State
+from zemm._library.codes import join, span_of, split
 from zemm._library.lists import TYPES
-from zemm.dtypes import SUB_BYTE, join, per_byte, split
+from zemm.dtypes import SUB_BYTE
 from zemm.errors import InvalidArgumentsError
 from zemm.packed_weights import are_along_k
 
@@ -90,15 +91,15 @@ def _cut_values(
     """Bytes with several values along N, or along K, become such bytes again."""
     if data_type not in SUB_BYTE:
         return values[at] if along == "K" else values[:, at]
-    each, bits = per_byte(data_type), TYPES[data_type].bits
+    span, bits = span_of(data_type).elements, TYPES[data_type].bits
     along_k = are_along_k(values, data_type, dims)
     packed = values.T if along_k else values
     codes = split(packed, bits)
     codes = codes.T if along_k else codes
     codes = codes[at] if along == "K" else codes[:, at]
-    if codes.shape[1] % each == 0:
+    if codes.shape[1] % span == 0:
         return join(codes, bits)
-    if codes.shape[0] % each == 0:
+    if codes.shape[0] % span == 0:
         return join(codes.T, bits).T
     raise InvalidArgumentsError(
         f"a part of {codes.shape[0]} rows and {codes.shape[1]} columns of {data_type} ends inside a byte: cut"

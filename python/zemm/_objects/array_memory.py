@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._library import library
-from zemm.dtypes import SUB_BYTE, numpy_dtype, per_byte
+from zemm._library.codes import items_of, span_of
+from zemm._library.lists import TYPES
+from zemm.dtypes import SUB_BYTE, numpy_dtype
 from zemm.errors import InvalidArgumentsError
 from zemm.memory_desc import MemoryDesc
 from zemm.words import DataType
@@ -48,8 +50,7 @@ class ArrayLayout:
         if array.dtype != self.dtype:
             convert = "astype() converts values, view() reads the bytes as another type"
             if self.data_type in SUB_BYTE:
-                each = per_byte(self.data_type)
-                convert = f"{self.data_type} has {each} elements to a byte, see zemm.pack_int{8 // each}()"
+                convert = f"{_span_text(self.data_type)}, see zemm.pack_int{TYPES[self.data_type].bits}()"
             raise InvalidArgumentsError(
                 f"{name} has type {array.dtype}, the descriptor wants {self.dtype}: {convert}; {_RAW}"
             )
@@ -97,14 +98,17 @@ def layout_of(md: MemoryDesc, index: int = 0) -> ArrayLayout:
     if name not in SUB_BYTE:
         return ArrayLayout(name, numpy_dtype(name), dims, strides, offset)
     inner = next((d for d in reversed(range(md.ndims)) if strides[d] == 1 and dims[d] > 1), None)
-    each = per_byte(name)
-    if inner is None or dims[inner] % each or offset % each:
-        raise InvalidArgumentsError(
-            f"{md!r} of {each} elements to a byte has rows that end inside one; {_RAW}"
-        )
-    parts = tuple(n // each if d == inner else n for d, n in enumerate(dims))
-    steps = tuple(1 if d == inner else s // each for d, s in enumerate(strides))
-    return ArrayLayout(name, np.dtype(np.uint8), parts, steps, offset // each)
+    span = span_of(name).elements
+    if inner is None or dims[inner] % span or offset % span:
+        raise InvalidArgumentsError(f"{md!r} has rows that end inside a byte, {_span_text(name)}; {_RAW}")
+    parts = tuple(items_of(name, n) if d == inner else n for d, n in enumerate(dims))
+    steps = tuple(1 if d == inner else items_of(name, s) for d, s in enumerate(strides))
+    return ArrayLayout(name, np.dtype(np.uint8), parts, steps, items_of(name, offset))
+
+
+def _span_text(name: str) -> str:
+    span = span_of(name)
+    return f"{name} has {span.elements} elements to {'a byte' if span.items == 1 else f'{span.items} bytes'}"
 
 
 def _layout_of_part(md: MemoryDesc, index: int) -> ArrayLayout:

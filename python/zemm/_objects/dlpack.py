@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from zemm._library.codes import elements_of
 from zemm._library.library import MAX_NDIMS
 from zemm.errors import InvalidArgumentsError
 from zemm.words import DataType
@@ -124,15 +125,15 @@ def capsule_of(
     if data_type == "f4_e2m1":
         tensor.lanes = 2
     elif tensor.bits < 8:
-        _count_elements(tensor, dims, 8 // tensor.bits)
+        _count_elements(tensor, dims, data_type)
     return capsule
 
 
-def _count_elements(tensor: Tensor, dims: tuple[int, ...], each: int) -> None:
-    """Make a tensor of bytes one of the elements in them, each so many, with these dims."""
+def _count_elements(tensor: Tensor, dims: tuple[int, ...], data_type: DataType) -> None:
+    """Make a tensor of bytes one of the elements in them, with these dims."""
     for d, dim in enumerate(dims):
         if tensor.strides and tensor.shape[d] == dim:
-            tensor.strides[d] *= each
+            tensor.strides[d] = elements_of(data_type, tensor.strides[d])
         tensor.shape[d] = dim
 
 

@@ -2,7 +2,7 @@
 """Data types: names, sizes, ranges, and conversion between f32 values and codes.
 
 Codes are the stored form of values, in numpy arrays with one code per element; layout.py packs
-codes of 4 and 2 bits into bytes. Rounding follows oneDNN: floating-point types round half to even without
+codes of fewer than 8 bits. Rounding follows oneDNN: floating-point types round half to even without
 saturation, integers saturate and then round half to even, f4 saturates. benchdnn rounds f8 to f16
 first; here, as in the kernels, f8 is rounded once.
 """

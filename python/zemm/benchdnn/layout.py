@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts tensors in logical order to bytes in memory and back, for strided and blocked layouts.
 
-Elements of 4 and 2 bits share a byte. The one with the lowest offset in memory has the lowest bits.
+Elements of fewer than 8 bits share bytes (zemm/_library/codes.py).
 """
 
 import math
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from zemm._library.codes import join, numbers_of, split
 from zemm.benchdnn.dtypes import BY_NAME, Codes, Floats, decode, encode
-from zemm.dtypes import join, split
 
 Bytes = NDArray[np.uint8]
 
@@ -51,9 +51,8 @@ class Layout:
         if not self._packed:
             return decode(self._logical(raw[: self.size].view(code)), self.data_type)
         codes = self._logical(split(raw[: self.size], BY_NAME[self.data_type].bits))
-        if self.data_type == "s4":
-            return decode(((codes ^ 8).astype(np.int8) - 8), "s4")
-        return decode(codes if BY_NAME[self.data_type].integral else codes.view(code), self.data_type)
+        integral = BY_NAME[self.data_type].integral
+        return decode(numbers_of(codes, self.data_type) if integral else codes.view(code), self.data_type)
 
     def offsets(self) -> NDArray[np.int64]:
         """The offset in memory of each element, in elements."""

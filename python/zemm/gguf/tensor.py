@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm._arrays.host_tensors import Host, as_array, host_of
 from zemm._functions.matmul import matmul
+from zemm._library.codes import numbers_of, split
 from zemm._library.lists import TYPES
-from zemm.dtypes import FLOATING, SUB_BYTE, pack_values, split, type_of
+from zemm.dtypes import FLOATING, SUB_BYTE, pack_values, type_of
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS, Format, Parts, as_integers
 from zemm.gguf.q8_1 import GROUP as Q8_1_GROUP
@@ -79,7 +80,7 @@ class Tensor:
         if self.data_type not in SUB_BYTE:
             return parts.codes
         codes = split(parts.codes, TYPES[self.data_type].bits).reshape(self._dims[::-1])
-        return (codes ^ 8).view(np.int8) - np.int8(8) if self.data_type == "s4" else codes
+        return numbers_of(codes, self.data_type) if TYPES[self.data_type].kind == "integer" else codes
 
     @cached_property
     def _as_s8(self) -> Parts:

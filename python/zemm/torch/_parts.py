@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from zemm._arrays.operands import describe, in_place, tensor
 from zemm._arrays.reorder import reorder
 from zemm._library import check
-from zemm.dtypes import FLOATING, dtype_name, numpy_dtype, per_byte, type_of
+from zemm._library.codes import span_of
+from zemm.dtypes import FLOATING, dtype_name, numpy_dtype, type_of
 from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear, multiplied_type
@@ -178,8 +179,8 @@ def _tag_of(md: MemoryDesc) -> str | None:
 
 def _plain_tag(dims: tuple[int, ...], data_type: DataType) -> str:
     """A dense layout without blocks, whose rows end with a byte."""
-    is_odd = dims[-1] % per_byte(data_type) != 0
-    return ("ba" if is_odd else "ab") if len(dims) == 2 else ("acb" if is_odd else "abc")
+    is_cut = dims[-1] % span_of(data_type).elements != 0
+    return ("ba" if is_cut else "ab") if len(dims) == 2 else ("acb" if is_cut else "abc")
 
 
 def _array(part: torch.Tensor, data_type: DataType, shape: list[int]) -> NDArray[Any]:

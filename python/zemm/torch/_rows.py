@@ -106,7 +106,8 @@ def _values(data: torch.Tensor, layout: _Layout, places: torch.Tensor) -> torch.
         return data.view(dtype_of(layout.data_type))[places].float()
     bits = TYPES[layout.data_type].bits
     first = places * bits
-    codes = data[first >> 3] >> (first & 7).to(torch.uint8) & (2**bits - 1)
+    two = data[first >> 3].int() | data[(first + bits - 1) >> 3].int() << 8  # of one byte, or of two
+    codes = (two >> (first & 7) & (2**bits - 1)).to(torch.uint8)
     if layout.data_type == "s4":
         return ((codes ^ 8).to(torch.int8) - 8).float()
     return _F4_E2M1[codes.int()] if layout.data_type == "f4_e2m1" else codes.float()

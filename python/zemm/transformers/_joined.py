@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array
-from zemm.dtypes import per_byte, type_of
+from zemm._library.codes import elements_of
+from zemm.dtypes import type_of
 from zemm.errors import UnimplementedError
 from zemm.transformers._formats.format import Quantized
 from zemm.words import DataType
@@ -87,7 +88,7 @@ def _by_n(parameter: Any, layer: Quantized, groups: int) -> NDArray[Any]:
     k_axis, n_axis = (1, 0) if layer.transposed else (0, 1)
     n = as_array(layer.values, "values").shape[n_axis]
     if not layer.transposed and layer.weights_dtype is not None:
-        n *= per_byte(layer.weights_dtype)
+        n = elements_of(layer.weights_dtype, n)
     array = np.repeat(array, groups // array.shape[k_axis], k_axis)
     return np.broadcast_to(array, (n, groups) if layer.transposed else (groups, n))
 

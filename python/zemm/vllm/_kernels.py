@@ -13,6 +13,7 @@ import torch
 from vllm.model_executor.kernels import linear
 from vllm.scalar_type import scalar_types
 
+from zemm._library.codes import split
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
 from zemm.words import Activation, DataType
@@ -95,7 +96,7 @@ class ZemmMPLinearKernel(linear.MPLinearKernel):
         data_type, flip = _TYPES[self.config.weight_type]
         values = _codes(weights, weights.input_dim) ^ flip
         if self.config.zero_points:
-            zero_points = _nibbles(_codes(zero_points, zero_points.output_dim)).T
+            zero_points = torch.from_numpy(split(_codes(zero_points, zero_points.output_dim).numpy(), 4)).T
         else:
             zero_points = None
         quantises = os.environ.get("VLLM_CPU_INT4_W4A8") == "1" and data_type != "s8"
@@ -153,11 +154,6 @@ def _codes(packed: torch.Tensor, along: int) -> torch.Tensor:
     """Words of int32 that are packed along a dimension as bytes, which are along the last one."""
     words = packed.data if along == 1 else packed.data.T
     return words.contiguous().view(torch.uint8)
-
-
-def _nibbles(codes: torch.Tensor) -> torch.Tensor:
-    """The values of 4 bits in bytes, low ones first."""
-    return torch.stack([codes & 0xF, codes >> 4], -1).flatten(-2)
 
 
 def _free(layer: torch.nn.Module, *names: str | None) -> None:

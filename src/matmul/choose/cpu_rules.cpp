@@ -151,7 +151,7 @@ namespace {
 // the same sets of the L1 cache.
 bool is_slow_for_tiles(const memory_desc &src) {
     constexpr zemm_dim_t line = 64; // bytes
-    const zemm_dim_t stride = src.strides[src.ndims - 2] * data_type_bits(src.data_type) / 8;
+    const zemm_dim_t stride = byte_of(src.data_type, src.strides[src.ndims - 2]);
     return stride % line != 0 || stride % STRIDE_OF_SETS == 0;
 }
 

@@ -19,13 +19,8 @@ namespace {
 uint32_t contiguous_dim(const memory_desc &md, int k_dim, const problem_facts &f) {
     const int row = md.ndims - 2, column = md.ndims - 1;
     const auto whole_bytes = [&](int inner) {
-        const int each = elements_per_byte(md.data_type);
-        if (inner == k_dim && !f.begins_at(each))
-            return false;
-        for (int d = 0; d < md.ndims; ++d)
-            if (d != inner && md.dims[d] > 1 && md.strides[d] % each != 0)
-                return false;
-        return md.offset0 % each == 0;
+        const int span = span_of(md.data_type);
+        return (inner != k_dim || f.begins_at(span)) && md_rows_begin_at(md, inner, span);
     };
     if (md.dims[column] > 1 && md.strides[column] == 1 && whole_bytes(column))
         return UNIT_COLUMN;
@@ -39,10 +34,6 @@ uint32_t contiguous_dim(const memory_desc &md, int k_dim, const problem_facts &f
 // Bytes. The address of a tensor that block loads read must be a multiple of this.
 constexpr size_t block_load_alignment = 4;
 
-zemm_dim_t bytes_of(const memory_desc &md, zemm_dim_t elements) {
-    return elements * data_type_bits(md.data_type) / 8;
-}
-
 // The hardware's limits for a matrix that 2-D block loads read: alignment of its base, length of
 // its rows and their pitch, all in bytes. inner is the contiguous dimension. Its rows must be
 // multiples of 4 bytes, or the load would read past their end. They must be 64 bytes shorter than
@@ -51,23 +42,23 @@ zemm_dim_t bytes_of(const memory_desc &md, zemm_dim_t elements) {
 bool can_read_2d(const memory_desc &md, int inner, int outer, zemm_dim_t outer_dim) {
     constexpr zemm_dim_t limit = 1 << 24;
     const auto is_multiple = [&](zemm_dim_t elements, zemm_dim_t unit) {
-        const zemm_dim_t bytes = bytes_of(md, elements);
-        return elements % elements_per_byte(md.data_type) == 0 && bytes % unit == 0;
+        const zemm_dim_t bytes = byte_of(md.data_type, elements);
+        return elements % span_of(md.data_type) == 0 && bytes % unit == 0;
     };
     if (md.strides[inner] != 1 || outer_dim >= limit || !is_multiple(md.dims[inner], 4) ||
-        bytes_of(md, md.dims[inner]) < 64 || bytes_of(md, md.dims[inner]) > limit - 64 ||
+        byte_of(md.data_type, md.dims[inner]) < 64 || byte_of(md.data_type, md.dims[inner]) > limit - 64 ||
         !is_multiple(md.offset0, 4))
         return false;
     for (int d = 0; d < md.ndims - 2; ++d)
         if (md.dims[d] > 1 && !is_multiple(md.strides[d], 4))
             return false;
     const zemm_dim_t pitch = outer_dim == 1 ? zemm_dim_t(64) : md.strides[outer];
-    return is_multiple(pitch, 16) && bytes_of(md, pitch) < limit;
+    return is_multiple(pitch, 16) && byte_of(md.data_type, pitch) < limit;
 }
 
 bool can_read_src_1d(const memory_desc &src) {
     const int column = src.ndims - 1;
-    const auto is_aligned = [&](zemm_dim_t elements) { return bytes_of(src, elements) % 4 == 0; };
+    const auto is_aligned = [&](zemm_dim_t elements) { return byte_of(src.data_type, elements) % 4 == 0; };
     if (src.strides[column] != 1 || !is_aligned(src.dims[column]) || !is_aligned(src.offset0))
         return false;
     for (int d = 0; d < column; ++d)

@@ -19,7 +19,7 @@ bool parameters_are_small(const facts &f, std::string &why) {
     const auto is_small = [&](const quant_entry *entry, const memory_desc &of) {
         if (!entry || entry->is_on_host)
             return true;
-        const size_t elements = (size_t(1) << 32) * size_t(data_type_bits(entry->data_type)) / 8;
+        const size_t elements = size_t(bytes_of(entry->data_type, zemm_dim_t(1) << 32));
         return md_size(md_of_quant(of, *entry)) <= std::min(limit, elements);
     };
     if (!f.empty &&
@@ -71,7 +71,7 @@ bool has_registers(const facts &f, std::string &why) {
 // 1-D block loads take byte offsets of 32 bits.
 bool counts_bytes(const facts &f, std::string &why) {
     const auto end_of = [](const memory_desc &md) {
-        return md_size(md) + size_t(md.offset0) * size_t(data_type_bits(md.data_type)) / 8;
+        return md_size(md) + size_t(byte_of(md.data_type, md.offset0));
     };
     if (f.family.loads != block_loads::one_dimension || f.empty ||
         (end_of(f.run().src) < UINT32_MAX && end_of(f.run().wei) < UINT32_MAX))

@@ -13,7 +13,7 @@ size_t widened_size(const facts &f) {
     const memory_desc &wide = f.run().src;
     // A row has two parts, of which the descriptor knows the first one.
     const zemm_dim_t row = f.splits_src ? wide.strides[wide.ndims - 2] : 0;
-    return md_size(wide) + size_t(row / 2 * data_type_bits(wide.data_type) / 8);
+    return md_size(wide) + size_t(bytes_of(wide.data_type, row / 2));
 }
 
 launch widen_launch(const memory_desc &src, const memory_desc &wide, const operand &from, const operand &to) {

@@ -165,12 +165,12 @@ void check_wei_zero_points(const context &c, const quant_entry &e) {
              data_type_name(e.data_type), data_type_name(c.p.wei.data_type));
     if (e.mask & c.column)
         check_n_group(c, "weights zero points", e, true);
-    const int each = elements_per_byte(e.data_type);
+    const int span = span_of(e.data_type);
     for (int d : {c.nd - 2, c.nd - 1}) {
         const zemm_dim_t size = c.p.wei.dims[d];
-        if ((e.mask >> d & 1) && size % each != 0)
+        if ((e.mask >> d & 1) && size % span != 0)
             fail(zemm_unimplemented, "weights zero points: %s ones need a multiple of %d as %s, not %lld",
-                 data_type_name(e.data_type), each, d == c.nd - 2 ? "K" : "N", (long long)size);
+                 data_type_name(e.data_type), span, d == c.nd - 2 ? "K" : "N", (long long)size);
     }
 }
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zemm._library.codes import join
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import BY_NAME, Codes, Floats, encode
@@ -94,14 +95,8 @@ def matrices(
 
 
 def packed(codes: Codes, bits: int) -> Codes:
-    """Codes as bytes. Pairs of 4-bit codes along the last dimension share a byte, the first in the
-    low nibble."""
-    raw = codes.astype(np.uint8)
-    if bits == 8:
-        return raw
-    if raw.shape[-1] % 2:
-        raw = np.concatenate([raw, np.zeros((*raw.shape[:-1], 1), np.uint8)], axis=-1)
-    return raw[..., 0::2] & 15 | raw[..., 1::2] << 4
+    """Codes along the last dimension as bytes."""
+    return join(codes.astype(np.uint8), bits)
 
 
 def bits_of(dt: str) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from zemm._library.codes import split
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._formats import words
 from zemm.transformers._formats.entries import entry, setting
@@ -43,7 +44,7 @@ class Awq(GroupedFormat):
     def weights(self, place: Place, tensors: Tensors) -> Quantized:
         _, group = self.settings_of(place.name)
         values = _in_order(words.bytes_of(tensors["qweight"]))  # [K, N / 2]
-        zero_points = words.unpack(_in_order(words.bytes_of(tensors["qzeros"])), 4)
+        zero_points = split(_in_order(words.bytes_of(tensors["qzeros"])), 4)
         values, zeros, weights_dtype = words.centred(values, zero_points, 4)
         parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
         sizes = words.group_sizes(place.in_features, group)

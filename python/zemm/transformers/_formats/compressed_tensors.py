@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array
 from zemm._arrays.operands import groups_of
-from zemm.dtypes import per_byte
+from zemm._library.codes import join, split
+from zemm._library.lists import TYPES
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._formats import words
@@ -155,8 +156,8 @@ def _in_order(found: Quantized, place: Place, group: int, g_idx: torch.Tensor) -
     sizes, columns = words.order_of(place.in_features, group, g_idx, place.name, names)
     if columns is None:
         return found
-    bits = 8 if found.weights_dtype is None else 8 // per_byte(found.weights_dtype)
-    values = words.pack(words.unpack(np.asarray(found.values), bits)[:, columns], bits)
+    bits = 8 if found.weights_dtype is None else TYPES[found.weights_dtype].bits
+    values = join(split(np.asarray(found.values), bits)[:, columns], bits)
     parts = [part.T for part in (found.scales, found.zero_points) if part is not None]
     parts, uneven = words.common_group(sizes, parts, place.name)
     scales, *others = [part.T for part in parts]
@@ -177,7 +178,7 @@ def _integers(packed: torch.Tensor, bits: int, k: int, signed: bool) -> tuple[ND
         if signed:
             values -= np.uint8(1 << (bits - 1))  # modulo 256
         if is_small:
-            values = words.pack(values & np.uint8(15), 4)
+            values = join(values, 4)
     if is_small:
         return values, "s4" if signed else "u4"
     return (values.view(np.int8), "s8") if signed else (values, "u8")
@@ -185,10 +186,7 @@ def _integers(packed: torch.Tensor, bits: int, k: int, signed: bool) -> tuple[ND
 
 def _unsigned(packed: torch.Tensor, bits: int, count: int) -> words.Bytes:
     """The first integers of each row of int32 words, [.., count]."""
-    data = words.bytes_of(packed)
-    each = np.unpackbits(data, axis=1, count=count * bits, bitorder="little")
-    values: words.Bytes = np.packbits(each.reshape(len(data), count, bits), -1, "little")[..., 0]
-    return values
+    return split(words.bytes_of(packed), bits)[:, :count]
 
 
 def _shape_of_scales(scheme: Scheme, n: int, k: int) -> Shape:

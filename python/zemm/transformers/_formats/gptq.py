@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from zemm._library.codes import join, split
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._formats import words
 from zemm.transformers._formats.entries import setting
@@ -57,7 +58,7 @@ class Gptq(GroupedFormat):
         zero_points = self._zero_points(tensors["qzeros"], bits)
         sizes, columns = words.order_of(place.in_features, group, tensors.get("g_idx"), place.name)
         if columns is not None:
-            values = words.pack(words.unpack(values, bits)[:, columns], bits)
+            values = join(split(values, bits)[:, columns], bits)
         values, zeros, weights_dtype = words.centred(values, zero_points, bits)
         parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
         parameters, uneven = words.common_group(sizes, parameters, place.name)
@@ -67,7 +68,7 @@ class Gptq(GroupedFormat):
 
     def _zero_points(self, qzeros: torch.Tensor, bits: int) -> words.Bytes:
         if not self._less_one:
-            return words.unpack(words.bytes_of(qzeros), bits)
+            return split(words.bytes_of(qzeros), bits)
         if self._borrows:
-            return words.unpack(words.bytes_of(qzeros + _ONES[bits]), bits)
-        return (words.unpack(words.bytes_of(qzeros), bits) + np.uint8(1)) & np.uint8(2**bits - 1)
+            return split(words.bytes_of(qzeros + _ONES[bits]), bits)
+        return (split(words.bytes_of(qzeros), bits) + np.uint8(1)) & np.uint8(2**bits - 1)

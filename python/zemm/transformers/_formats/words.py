@@ -25,24 +25,6 @@ def bytes_of(words: torch.Tensor) -> Bytes:
     return np.asarray(words.contiguous().view(torch.uint8).numpy())
 
 
-def unpack(packed: Bytes, bits: int) -> Bytes:
-    """One byte for each integer of bytes with integers along the last axis."""
-    if bits == 8:
-        return packed
-    values = np.empty((*packed.shape[:-1], 2 * packed.shape[-1]), np.uint8)
-    np.bitwise_and(packed, 15, out=values[..., ::2])
-    np.right_shift(packed, 4, out=values[..., 1::2])
-    return values
-
-
-def pack(values: Bytes, bits: int) -> Bytes:
-    """The inverse of unpack()."""
-    if bits == 8:
-        return values
-    packed: Bytes = np.bitwise_or(values[..., ::2], values[..., 1::2] << np.uint8(4), dtype=np.uint8)
-    return packed
-
-
 def centred(values: Bytes, zero_points: Bytes, bits: int) -> tuple[NDArray[Any], Bytes | None, DataType]:
     """Packed values, their zero points and their type. Where each zero point is the middle of the range,
     the values become signed ones that need none."""
