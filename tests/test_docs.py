@@ -65,7 +65,6 @@ def test_python_snippet(tmp_path: Path) -> None:
     ("section", "package"),
     [
         ("A layer", None),
-        ("7 bits for AVX2", None),
         ("The first calls", None),
         ("Streams", None),
         ("Packed weights for zemm.matmul()", None),
