@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning files, and the choices in them: tests/c/test_tuning.cpp has the damaged ones."""
+"""Tuning files, and the choices in them: tests/c/matmul/test_tuning.cpp has the damaged ones."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every call that waits for the work of a stream x what may happen meanwhile: the thread is cancelled, the
 // process forks, the process exits, the objects of the work are destroyed. docs/reliability.md has the
-// table; c/cpu_driver/test_life_cycle.cpp has the driver's calls. Linked with libzemm's objects.
+// table; c/cpu_driver/process/test_life_cycle.cpp has the driver's calls. Linked with libzemm's objects.
 #include <atomic>
 #include <cstring>
 #include <memory>

@@ -50,10 +50,10 @@ static Outcome attempt_apart(int argc, char **argv, const Code &code) {
 
 static std::vector<std::string> modules() {
     std::vector<std::string> names;
-    const std::string folder = std::string(std::getenv("ZE_CPU_TEST_DIR")) + "/ordinary";
+    const std::string folder = std::string(std::getenv("ZE_CPU_TEST_DIR")) + "/spirv/ordinary";
     for (const auto &file : std::filesystem::directory_iterator(folder))
         if (file.path().extension() == ".spv")
-            names.push_back("ordinary/" + file.path().filename().string());
+            names.push_back("spirv/ordinary/" + file.path().filename().string());
     std::sort(names.begin(), names.end());
     CHECK(names.size() >= 80);
     return names;

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../asleep.h"
+#include "asleep.h"
 #include "ze_test.h"
 
 namespace {

@@ -33,16 +33,16 @@ static bool built_by_both(const Code &code, const std::string &what) {
 
 static void ordinary() {
     int count = 0, built = 0, reversed = 0;
-    const std::string folder = std::string(std::getenv("ZE_CPU_TEST_DIR")) + "/ordinary";
+    const std::string folder = std::string(std::getenv("ZE_CPU_TEST_DIR")) + "/spirv/ordinary";
     for (const auto &file : std::filesystem::directory_iterator(folder)) {
         if (file.path().extension() != ".spv")
             continue;
-        const std::string name = "ordinary/" + file.path().filename().string();
+        const std::string name = "spirv/ordinary/" + file.path().filename().string();
         count++;
         if (built_by_both(read_file(name), name))
             built++;
         else
-            reversed += name.starts_with("ordinary/reversed.");
+            reversed += name.starts_with("spirv/ordinary/reversed.");
     }
     std::printf("%d of %d ordinary modules are built\n", built, count);
     // The runtime refuses what llvm-spirv-15 makes of reversed.cl, in all three ways, and builds what newer
@@ -51,7 +51,7 @@ static void ordinary() {
 }
 
 static const Code &plain() {
-    static const Code code = read_file("ordinary/arithmetic.plain.spv");
+    static const Code code = read_file("spirv/ordinary/arithmetic.plain.spv");
     return code;
 }
 
