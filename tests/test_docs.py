@@ -11,7 +11,7 @@ import pytest
 from readme import ROOT, block, blocks
 from support_process import captured
 from zemm._library.kernels import kernels
-from zemm.benchdnn import knobs, options
+from zemm.benchdnn.grammar import knobs, options
 
 DOCUMENTS = [
     "README.md",
