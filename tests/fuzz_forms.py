@@ -11,8 +11,8 @@ from itertools import product
 from typing import NamedTuple
 
 from support_rows import BY_NAME
-from zemm._library.kernels import Row
 from zemm._library.codes import span_of
+from zemm._library.kernels import Row
 
 INT8, INT4 = ("s8", "u8"), ("s4", "u4", "u2")
 FLOATS, SMALL_FLOATS = ("f32", "f16", "bf16"), ("f8_e5m2", "f8_e4m3", "f4_e2m1")
