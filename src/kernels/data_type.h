@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of the types that types.def lists. Each type has load_<type>(p, i),
 // load8_<type>, load16_<type> and store_<type>(p, i, x). Types that dst may have also have
-// store8_<type> and store16_<type>. p: the tensor; i: the element.
+// store8_<type> and store16_<type>. p: the tensor; i: the element. Those of types of fewer than 8 bits are
+// made from the row of the list, by the functions for their bits.
 // Functions that take the type as a number choose among these by a switch that is made from the
 // list: a type without its functions does not compile. The host passes no other numbers; for those,
 // loads give 0.
@@ -14,7 +15,7 @@ enum {
 #include "types.def"
 };
 
-// Elements of other sizes need more than loads and stores: load_narrow() and copy_element() know these.
+// Elements of other sizes need functions of their own.
 #define ZEMM_TYPE(name, NAME, number, bits)                                                                  \
     _Static_assert(bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64,            \
                    "code that depends on the bits of " #name " is missing");
@@ -66,7 +67,8 @@ static inline uint16 bf16_bits(float16 x) {
     return (isnan(x) ? bits | 0x400000 : rounded) >> 16;
 }
 
-// Elements of 4 and 2 bits are parts of a byte, the first in its lowest bits. A store keeps the other ones.
+// Element i of fewer than 8 bits begins at bit i * bits, the first one in the lowest bits. A store keeps the
+// bits of the others.
 static inline int load_narrow(bytes p, int bits, long i) {
     return (p[i * bits >> 3] >> (int)(i * bits & 7)) & ((1 << bits) - 1);
 }
@@ -76,7 +78,7 @@ static inline void store_narrow(global uchar *p, int bits, long i, int value) {
     *byte = (uchar)((*byte & ~(mask << shift)) | ((value & mask) << shift));
 }
 
-// The same where other work-items may write the other parts of the byte at the same time.
+// A store into a byte whose other parts other work-items may write at the same time.
 static inline void store_shared_narrow(global uchar *p, int bits, long i, int value) {
     const ulong address = (ulong)(p + (i * bits >> 3));
     volatile global uint *word = (volatile global uint *)(address & ~3ul);
@@ -86,39 +88,73 @@ static inline void store_shared_narrow(global uchar *p, int bits, long i, int va
     atomic_or(word, ((uint)value & mask) << shift);
 }
 
-// Unpacks the 4-bit elements of 4 or 8 bytes, one to each element of the vector.
-static inline uchar8 load_nibbles8(bytes p) {
-    const uchar4 pairs = vload4(0, p);
-    uchar8 nibbles;
-    nibbles.even = pairs & (uchar4)15;
-    nibbles.odd = pairs >> (uchar4)4;
-    return nibbles;
+// load_<bits>_bits8 and 16: the codes of neighbours from element i on, one to each element of the vector.
+// Element i begins at a whole byte.
+static inline uchar8 load_4_bits8(bytes p, long i) {
+    const uchar4 pairs = vload4(0, p + (i >> 1));
+    uchar8 codes;
+    codes.even = pairs & (uchar4)15;
+    codes.odd = pairs >> (uchar4)4;
+    return codes;
 }
-static inline uchar16 load_nibbles16(bytes p) {
-    const uchar8 pairs = vload8(0, p);
-    uchar16 nibbles;
-    nibbles.even = pairs & (uchar8)15;
-    nibbles.odd = pairs >> (uchar8)4;
-    return nibbles;
+static inline uchar16 load_4_bits16(bytes p, long i) {
+    const uchar8 pairs = vload8(0, p + (i >> 1));
+    uchar16 codes;
+    codes.even = pairs & (uchar8)15;
+    codes.odd = pairs >> (uchar8)4;
+    return codes;
 }
-
-// The same of 2-bit elements: 2 or 4 bytes.
-static inline uchar8 load_quarters8(bytes p) {
+static inline uchar8 eight_of_2_bits(bytes p) {
     const uchar2 fours = vload2(0, p);
     const uchar8 shifts = (uchar8)(0, 2, 4, 6, 0, 2, 4, 6);
     return ((uchar8)((uchar4)fours.x, (uchar4)fours.y) >> shifts) & (uchar8)3;
 }
-static inline uchar16 load_quarters16(bytes p) {
-    return (uchar16)(load_quarters8(p), load_quarters8(p + 2));
+static inline uchar8 load_2_bits8(bytes p, long i) {
+    return eight_of_2_bits(p + (i >> 2));
+}
+static inline uchar16 load_2_bits16(bytes p, long i) {
+    return (uchar16)(eight_of_2_bits(p + (i >> 2)), eight_of_2_bits(p + (i >> 2) + 2));
 }
 
-// Packs 8 or 16 codes of 4 bits.
-static inline void store_nibbles8(global uchar *p, uchar8 nibbles) {
-    vstore4(nibbles.even | nibbles.odd << (uchar4)4, 0, p);
+static inline void store_4_bits8(global uchar *p, long i, uchar8 codes) {
+    vstore4(codes.even | codes.odd << (uchar4)4, 0, p + (i >> 1));
 }
-static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
-    vstore8(nibbles.even | nibbles.odd << (uchar8)4, 0, p);
+static inline void store_4_bits16(global uchar *p, long i, uchar16 codes) {
+    vstore8(codes.even | codes.odd << (uchar8)4, 0, p + (i >> 1));
 }
+
+// Integers of fewer than 8 bits. The macros of the other sizes are empty.
+#define VALUE_yes(codes, bits) ((codes ^ (1 << (bits - 1))) - (1 << (bits - 1)))
+#define VALUE_no(codes, bits) codes
+#define VALUES_yes(codes, bits, N)                                                                           \
+    as_char##N(codes ^ (uchar##N)(1 << (bits - 1))) - (char##N)(1 << (bits - 1))
+#define VALUES_no(codes, bits, N) codes
+#define SMALL_INT(name, bits, is_signed, low, high)                                                          \
+    static inline int load_##name(bytes p, long i) {                                                         \
+        return VALUE_##is_signed(load_narrow(p, bits, i), bits);                                             \
+    }                                                                                                        \
+    static inline void store_##name(global uchar *p, long i, float x) {                                      \
+        const float inside = isnan(x) ? 0.f : clamp(x, (float)low, (float)high);                             \
+        store_narrow(p, bits, i, convert_int_rte(inside));                                                   \
+    }                                                                                                        \
+    static inline void store_int_##name(global uchar *p, long i, long x) {                                   \
+        store_narrow(p, bits, i, (int)clamp(x, (long)low, (long)high));                                      \
+    }                                                                                                        \
+    static inline float8 load8_##name(bytes p, long i) {                                                     \
+        const uchar8 codes = load_##bits##_bits8(p, i);                                                      \
+        return convert_float8(VALUES_##is_signed(codes, bits, 8));                                           \
+    }                                                                                                        \
+    static inline float16 load16_##name(bytes p, long i) {                                                   \
+        const uchar16 codes = load_##bits##_bits16(p, i);                                                    \
+        return convert_float16(VALUES_##is_signed(codes, bits, 16));                                         \
+    }
+#define INT_OF_2(...) SMALL_INT(__VA_ARGS__)
+#define INT_OF_4(...) SMALL_INT(__VA_ARGS__)
+#define INT_OF_8(...)
+#define INT_OF_32(...)
+#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, ...)                                   \
+    INT_OF_##bits(name, bits, is_signed, low, high)
+#include "types.def"
 
 // Loads and stores of floats of 8 and 4 bits and of e8m0, by the conversions in small_floats.h.
 #define VECTORS_OF_8(name, N)                                                                                \
@@ -130,10 +166,10 @@ static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
     }
 #define VECTORS_OF_4(name, N)                                                                                \
     static inline float##N load##N##_##name(bytes p, long i) {                                               \
-        return from_##name##N(convert_uint##N(load_nibbles##N(p + (i >> 1))));                               \
+        return from_##name##N(convert_uint##N(load_4_bits##N(p, i)));                                        \
     }                                                                                                        \
     static inline void store##N##_##name(global uchar *p, long i, float##N x) {                              \
-        store_nibbles##N(p + (i >> 1), convert_uchar##N(to_##name##N(x)));                                   \
+        store_4_bits##N(p, i, convert_uchar##N(to_##name##N(x)));                                            \
     }
 #define FUNCTIONS_OF_8(name)                                                                                 \
     static inline float load_##name(bytes p, long i) { return from_##name(p[i]); }                           \
@@ -175,15 +211,6 @@ static inline int load_s8(bytes p, long i) {
 }
 static inline int load_u8(bytes p, long i) {
     return p[i];
-}
-static inline int load_s4(bytes p, long i) {
-    return (load_narrow(p, 4, i) ^ 8) - 8;
-}
-static inline int load_u4(bytes p, long i) {
-    return load_narrow(p, 4, i);
-}
-static inline int load_u2(bytes p, long i) {
-    return load_narrow(p, 2, i);
 }
 
 static inline int load_int(bytes p, int data_type, long i) {
@@ -257,15 +284,6 @@ static inline void store_s8(global uchar *p, long i, float x) {
 static inline void store_u8(global uchar *p, long i, float x) {
     p[i] = convert_uchar_rte(saturated(x, 0.f, 255.f, NAN_AS_U8));
 }
-static inline void store_s4(global uchar *p, long i, float x) {
-    store_narrow(p, 4, i, convert_int_rte(saturated(x, -8.f, 7.f, 0.f)));
-}
-static inline void store_u4(global uchar *p, long i, float x) {
-    store_narrow(p, 4, i, convert_int_rte(saturated(x, 0.f, 15.f, 0.f)));
-}
-static inline void store_u2(global uchar *p, long i, float x) {
-    store_narrow(p, 2, i, convert_int_rte(saturated(x, 0.f, 3.f, 0.f)));
-}
 
 static inline void store_float(global uchar *p, int data_type, long i, float x) {
     switch (data_type) {
@@ -294,17 +312,7 @@ static inline void store_float(global uchar *p, int data_type, long i, float x) 
     static inline float##N load##N##_s8(bytes p, long i) {                                                   \
         return convert_float##N(vload##N(0, (global const char *)p + i));                                    \
     }                                                                                                        \
-    static inline float##N load##N##_u8(bytes p, long i) { return convert_float##N(vload##N(0, p + i)); }    \
-    static inline float##N load##N##_s4(bytes p, long i) {                                                   \
-        const uchar##N nibbles = load_nibbles##N(p + (i >> 1));                                              \
-        return convert_float##N(as_char##N(nibbles ^ (uchar##N)8) - (char##N)8);                             \
-    }                                                                                                        \
-    static inline float##N load##N##_u4(bytes p, long i) {                                                   \
-        return convert_float##N(load_nibbles##N(p + (i >> 1)));                                              \
-    }                                                                                                        \
-    static inline float##N load##N##_u2(bytes p, long i) {                                                   \
-        return convert_float##N(load_quarters##N(p + (i >> 2)));                                             \
-    }
+    static inline float##N load##N##_u8(bytes p, long i) { return convert_float##N(vload##N(0, p + i)); }
 DEFINE_LOADS(8)
 DEFINE_LOADS(16)
 #ifdef WITH_F64

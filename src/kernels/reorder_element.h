@@ -7,8 +7,7 @@
 
 static inline void copy_element(bytes src, long from, global uchar *dst, long to) {
     switch (spec_bits()) {
-    case 2:
-    case 4:
+    default:
         store_narrow(dst, spec_bits(), to, load_narrow(src, spec_bits(), from));
         break;
     case 8:
@@ -36,15 +35,6 @@ static inline void store_int_s8(global uchar *dst, long to, long x) {
 static inline void store_int_u8(global uchar *dst, long to, long x) {
     dst[to] = convert_uchar_sat(x);
 }
-static inline void store_int_s4(global uchar *dst, long to, long x) {
-    store_narrow(dst, 4, to, (int)clamp(x, -8l, 7l));
-}
-static inline void store_int_u4(global uchar *dst, long to, long x) {
-    store_narrow(dst, 4, to, (int)clamp(x, 0l, 15l));
-}
-static inline void store_int_u2(global uchar *dst, long to, long x) {
-    store_narrow(dst, 2, to, (int)clamp(x, 0l, 3l));
-}
 
 static inline void store_int(global uchar *dst, long to, long x) {
     switch (spec_dst_dt()) {
@@ -58,8 +48,7 @@ static inline void store_int(global uchar *dst, long to, long x) {
 
 static inline void store_zero(global uchar *dst, long to) {
     switch (spec_bits()) {
-    case 2:
-    case 4:
+    default:
         store_narrow(dst, spec_bits(), to, 0);
         break;
     case 8:

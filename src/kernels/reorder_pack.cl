@@ -74,11 +74,10 @@ static inline void pack_rows(bytes src, long stride, global uchar *dst, int colu
             const long to = (long)k * columns + n;
             switch (spec_bits()) {
             case 4: {
-                bytes p = row + n / 2;
-                const ushort16 v = convert_ushort16(load_nibbles16(p)) |
-                                   convert_ushort16(load_nibbles16(p + stride)) << (ushort16)4 |
-                                   convert_ushort16(load_nibbles16(p + 2 * stride)) << (ushort16)8 |
-                                   convert_ushort16(load_nibbles16(p + 3 * stride)) << (ushort16)12;
+                const ushort16 v = convert_ushort16(load_4_bits16(row, n)) |
+                                   convert_ushort16(load_4_bits16(row + stride, n)) << (ushort16)4 |
+                                   convert_ushort16(load_4_bits16(row + 2 * stride, n)) << (ushort16)8 |
+                                   convert_ushort16(load_4_bits16(row + 3 * stride, n)) << (ushort16)12;
                 vstore16(v, 0, (global ushort *)dst + to);
                 break;
             }
@@ -108,8 +107,7 @@ static inline void pack_edge(bytes src, long first, global const struct pack_pro
                             k % unit() * together + n % together;
             const bool inside = k < k_left && n < n_left;
             switch (spec_bits()) {
-            case 2:
-            case 4:
+            default:
                 store_narrow(dst, spec_bits(), to, inside ? load_narrow(src, spec_bits(), from) : 0);
                 break;
             case 8:

@@ -50,7 +50,7 @@ static inline int16 load_two_columns(bytes wei, long first, long second) {
 static inline int16 load_along_n(bytes wei, long i) {
     if (!wei_is_small_int())
         return convert_int16(vload16(0, wei + i));
-    return convert_int16(wei_bits() == 2 ? load_quarters16(wei + (i >> 2)) : load_nibbles16(wei + (i >> 1)));
+    return convert_int16(wei_bits() == 2 ? load_2_bits16(wei, i) : load_4_bits16(wei, i));
 }
 
 // Loads one quad element by element. Elements from `count` on are 0 before the conversion.

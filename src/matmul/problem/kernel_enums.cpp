@@ -5,14 +5,8 @@
 #include "kernels/matmul_args.h"
 #include "zemm/zemm_types.h"
 
-// Sizes in bytes are computed for these sizes of elements only.
-#define HAS_SIZE(bits) static_assert(8 % bits == 0 || bits % 8 == 0);
-#define ZEMM_TYPE(name, NAME, number, bits)                                                                  \
-    static_assert(zemm_##name == number);                                                                    \
-    HAS_SIZE(bits)
-#define ZEMM_COPIED_TYPE(name, number, bits, kind)                                                           \
-    static_assert(zemm_##name == number);                                                                    \
-    HAS_SIZE(bits)
+#define ZEMM_TYPE(name, NAME, number, bits) static_assert(zemm_##name == number);
+#define ZEMM_COPIED_TYPE(name, number, bits, kind) static_assert(zemm_##name == number);
 #define ZEMM_NO_ELEMENT(name, number, bits, text) static_assert(zemm_##name == number);
 #include "kernels/types.def"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from zemm.benchdnn.data.minstd import Seeds, bernoulli
 from zemm.benchdnn.data.minstd import integers as integers_of
-from zemm.benchdnn.grammar.dtypes import BY_NAME, Floats, rounded
+from zemm.benchdnn.grammar.dtypes import BY_NAME, SMALL_INTEGERS, Floats, rounded
 
 CHUNK = 64
 _BLOCK = 2**14 * CHUNK
@@ -16,9 +16,9 @@ KINDS = {"SRC": 0, "WEI": 1, "BIA": 2, "DST": 3}
 # Those of benchdnn, but s8 has 6 bits, which ggml's Q6_K has, too.
 _REAL_RANGES = {
     "f32": (-1024, 1024), "f64": (-1024, 1024), "s32": (-1024, 1024), "bf16": (-32, 32), "f16": (-8, 8),
-    "s8": (-32, 31), "u8": (0, 64), "s4": (-8, 7), "u4": (0, 15), "u2": (0, 3),
-}  # fmt: skip
-_FIRST = {"u8": 128.0, "s32": 256.0, "u4": 15.0, "s4": -8.0, "u2": 3.0}
+    "s8": (-32, 31), "u8": (0, 64),
+} | {dt.name: (int(dt.low), int(dt.high)) for dt in SMALL_INTEGERS}  # fmt: skip
+_FIRST = {"u8": 128.0, "s32": 256.0} | {dt.name: dt.low or dt.high for dt in SMALL_INTEGERS}
 
 
 def integers(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from zemm.benchdnn.grammar.arguments import WEI
 from zemm.benchdnn.grammar.attributes import Attributes, Quantization
 from zemm.benchdnn.grammar.case import Case
-from zemm.benchdnn.grammar.dtypes import BY_NAME
+from zemm.benchdnn.grammar.dtypes import BY_NAME, SMALL_INTEGERS
 from zemm.benchdnn.grammar.masks import has_one_value
 from zemm.benchdnn.grammar.post_ops import Sum
 
@@ -18,8 +18,8 @@ _TABLE: dict[str, dict[str, Range]] = {
     "SRC": {"f64": (-64, 64), "f32": (-64, 64), "bf16": (-4, 4), "f16": (-4, 4), "f8_e5m2": (-4, 4),
             "f8_e4m3": (-4, 4), "f4_e2m1": (0, 1), "s8": (-4, 4), "u8": (0, 8)},
     "WEI": {"f64": (-128, 128), "f32": (-128, 128), "bf16": (-2, 2), "f16": (-2, 2), "f8_e5m2": (-2, 2),
-            "f8_e4m3": (-2, 2), "f4_e2m1": (-1, 1), "s8": (-4, 4), "u8": (0, 8), "s4": (-2, 2), "u4": (0, 4),
-            "u2": (0, 3)},
+            "f8_e4m3": (-2, 2), "f4_e2m1": (-1, 1), "s8": (-4, 4), "u8": (0, 8)}
+           | {dt.name: (-2, 2) if dt.low else (0, min(4, int(dt.high))) for dt in SMALL_INTEGERS},
     "BIA": {"f4_e2m1": (-2, 2), "u8": (0, 8)},
     "DST": {"f16": (-4, 4), "f8_e5m2": (-4, 4), "f8_e4m3": (-4, 4), "f4_e2m1": (-2, 2), "s8": (-4, 4),
             "u8": (0, 8), "s32": (-128, 128)},

@@ -61,6 +61,7 @@ def _code(row: lists.DataType) -> np.dtype[Any]:
 
 
 BY_NAME = {name: _made(row) for name, row in lists.TYPES.items()}
+SMALL_INTEGERS = [dt for dt in BY_NAME.values() if dt.integral and dt.bits < 8]
 NAMES = (*BY_NAME, "undef")
 
 
