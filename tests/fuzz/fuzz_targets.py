@@ -14,9 +14,9 @@ import safetensors.numpy
 import zemm
 from fuzz_calls import Calls
 from support_tree import ROOT
+from zemm._programs.usage import UsageError
 from zemm._zemm import ffi, lib
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.expand import expand
+from zemm.benchdnn.grammar.expand import expand
 
 CASES = ROOT / "benchdnn_cases"
 PROBLEMS = {

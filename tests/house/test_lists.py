@@ -18,8 +18,8 @@ from support_tree import ROOT
 from zemm import dtypes, words
 from zemm._library import library, lists
 from zemm._objects import post_op_names
-from zemm.benchdnn import dtypes as benchdnn_types
-from zemm.benchdnn import eltwise
+from zemm.benchdnn.data import eltwise
+from zemm.benchdnn.grammar import dtypes as benchdnn_types
 
 KERNELS = Path(zemm.__file__).parent / "kernels.json"
 ROLES = ("src", "weights", "dst", "bias")

@@ -14,7 +14,7 @@ import numpy as np
 import zemm
 from support_tree import ROOT
 
-FUNCTIONS = ROOT / "tests" / "c" / "cpu_driver" / "functions.h"
+FUNCTIONS = ROOT / "tests" / "c" / "cpu_driver" / "support" / "functions.h"
 SPIRV, NATIVE = 0, 1
 
 
