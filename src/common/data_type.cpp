@@ -80,6 +80,11 @@ zemm_dim_t bytes_of(zemm_data_type_t dt, zemm_dim_t elements) {
     return elements / span * (span * bits / 8) + (elements % span * bits + 7) / 8;
 }
 
+bool crosses_bytes(zemm_data_type_t dt) {
+    const int bits = data_type_bits(dt);
+    return bits != 0 && bits < 8 && 8 % bits != 0;
+}
+
 bool is_md_data_type(zemm_data_type_t dt) {
     return row_of(dt).kind != number::none;
 }

@@ -23,12 +23,6 @@ enum {
     BIT_IF(NAME, IS_##weights)
 #include "types.def"
     ,
-    INTEGER_ZERO_POINTS = 0
-#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, bias, scale,        \
-                      zero_point, ...)                                                                       \
-    BIT_IF(NAME, IS_##zero_point)
-#include "types.def"
-    ,
     SMALL_FLOATS = 0 // of src or weights
 #define ZEMM_FLOAT_TYPE(name, NAME, number, bits, digits, smallest, largest, src, weights, ...)              \
     BIT_IF(NAME, bits <= 8 && (IS_##src || IS_##weights))

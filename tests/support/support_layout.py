@@ -9,8 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import zemm
 from numpy.typing import NDArray
+from zemm._library.codes import join, numbers_of, span_of, split
+from zemm._library.lists import TYPES
+from zemm.dtypes import SUB_BYTE
 
-PER_BYTE = {"s4": 2, "u4": 2, "f4_e2m1": 2, "u2": 4}  # elements in a byte
+PER_BYTE = {name: span_of(name).elements for name in SUB_BYTE}  # elements that fill whole bytes
 Array = NDArray[np.generic]
 GUARD = 64  # bytes before and after a buffer
 
@@ -72,18 +75,14 @@ def unpack(data: NDArray[np.uint8], data_type: str) -> Array:
     if data_type not in PER_BYTE:
         itemsize = zemm.numpy_dtype(data_type).itemsize
         return data[: data.size // itemsize * itemsize].view(zemm.numpy_dtype(data_type))
-    if data_type == "u2":
-        return np.stack([data >> 2 * i & 3 for i in range(4)], axis=-1).reshape(-1)
-    elements = zemm.unpack_int4(data, 2 * data.size, data_type == "s4").copy()
-    return elements.view(zemm.numpy_dtype("f4_e2m1")) if data_type == "f4_e2m1" else elements
+    codes = split(data, TYPES[data_type].bits).copy()
+    is_float = data_type == "f4_e2m1"
+    return codes.view(zemm.numpy_dtype("f4_e2m1")) if is_float else numbers_of(codes, data_type)
 
 
 def pack(elements: Array, data_type: str) -> NDArray[np.uint8]:
     if data_type in PER_BYTE:
-        each = PER_BYTE[data_type]
-        bits = 8 // each
-        parts = elements.view(np.uint8) & (2**bits - 1)
-        return np.bitwise_or.reduce([parts[i::each] << i * bits for i in range(each)])
+        return join(elements, TYPES[data_type].bits)
     return elements.view(np.uint8)
 
 

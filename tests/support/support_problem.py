@@ -6,7 +6,9 @@ from functools import cache, cached_property
 
 import ml_dtypes
 import numpy as np
-from zemm._library.lists import IN_PLACE
+from zemm._library.codes import span_of
+from zemm._library.lists import IN_PLACE, TYPES
+from zemm.dtypes import SUB_BYTE
 
 FLOATS = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 # Floats that do not have all eighths between -4 and 4. numpy keeps an f4_e2m1 in a byte.
@@ -18,16 +20,9 @@ SMALL_FLOATS = {
 SCALE_TYPES = FLOATS | {"f8_e4m3": SMALL_FLOATS["f8_e4m3"], "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu)}
 INTEGERS = {"s32": np.dtype(np.int32), "s8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
 NUMPY = FLOATS | SMALL_FLOATS | INTEGERS
-RANGES = {
-    "s32": (-(2**31), 2**31 - 1),
-    "s8": (-128, 127),
-    "u8": (0, 255),
-    "s4": (-8, 7),
-    "u4": (0, 15),
-    "u2": (0, 3),
-}
+RANGES = {t.name: (int(t.low), int(t.high)) for t in TYPES.values() if t.kind == "integer" and t.bits <= 32}
 INT8 = ("s8", "u8")
-PER_BYTE = {"s4": 2, "u4": 2, "f4_e2m1": 2, "u2": 4}  # elements in a byte
+PER_BYTE = {name: span_of(name).elements for name in SUB_BYTE}  # elements that fill whole bytes
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from support_problem import (
     masked,
     quant_dims,
 )
+from zemm._library.codes import join, split
+from zemm._library.lists import TYPES
 
 GUARD = 64  # bytes before and after dst
 FLAGS = {
@@ -58,11 +60,10 @@ def places(md: zemm.MemoryDesc) -> np.ndarray:
 def put(buffer: np.ndarray, values: np.ndarray, dt: str, at: np.ndarray) -> None:
     """Write logical values to their places in a buffer of bytes."""
     if dt in PER_BYTE:
-        each, mask, codes = PER_BYTE[dt], mask_of(dt), codes_of_parts(values, dt)
-        for i in range(each):
-            here = at % each == i
-            buffer[at[here] // each] &= np.uint8(~(mask << i * 8 // each) & 255)
-            buffer[at[here] // each] |= codes[here] << np.uint8(i * 8 // each)
+        codes = split(buffer, TYPES[dt].bits)
+        codes[at] = codes_of_parts(values, dt)
+        whole = join(codes, TYPES[dt].bits)
+        buffer[: whole.size] = whole
         return
     dtype = (NUMPY | SCALE_TYPES)[dt]
     raw = values.astype(np.float32).astype(dtype) if dt not in RANGES else values.astype(dtype)
@@ -73,7 +74,7 @@ def put(buffer: np.ndarray, values: np.ndarray, dt: str, at: np.ndarray) -> None
 
 def mask_of(dt: str) -> int:
     """The bits of an element that is a part of a byte."""
-    return 2 ** (8 // PER_BYTE[dt]) - 1
+    return 2 ** TYPES[dt].bits - 1
 
 
 def codes_of_parts(values: np.ndarray, dt: str) -> np.ndarray:
@@ -84,9 +85,7 @@ def codes_of_parts(values: np.ndarray, dt: str) -> np.ndarray:
 
 def get(buffer: np.ndarray, dims: tuple[int, ...], dt: str, strides: tuple[int, ...]) -> np.ndarray:
     if dt in PER_BYTE:
-        at, each = offsets(dims, strides), PER_BYTE[dt]
-        codes = buffer[at // each] >> (at % each * 8 // each).astype(np.uint8) & np.uint8(mask_of(dt))
-        return codes.view(NUMPY[dt])
+        return split(buffer, TYPES[dt].bits)[offsets(dims, strides)].view(NUMPY[dt])
     size = NUMPY[dt].itemsize
     at = offsets(dims, strides)[..., None] * size + np.arange(size)
     return np.ascontiguousarray(buffer[at]).view(NUMPY[dt])[..., 0]
@@ -97,8 +96,10 @@ def bits_of(dims: tuple[int, ...], dt: str, strides: tuple[int, ...], size: int)
     bits = np.zeros(size, np.uint8)
     at = offsets(dims, strides)
     if dt in PER_BYTE:
-        each = PER_BYTE[dt]
-        np.bitwise_or.at(bits, at // each, np.uint8(mask_of(dt)) << (at % each * 8 // each).astype(np.uint8))
+        codes = split(bits, TYPES[dt].bits)
+        codes[at] = mask_of(dt)
+        whole = join(codes, TYPES[dt].bits)
+        bits[: whole.size] = whole
         return bits
     itemsize = NUMPY[dt].itemsize
     bits[at[..., None] * itemsize + np.arange(itemsize)] = 0xFF

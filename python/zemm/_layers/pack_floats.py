@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ def pack_floats(
         group_count(k, src_group, "weights", w.shape, "src_group")
     packed = PackedWeights.__new__(PackedWeights)
     packed.engine, packed.dims, packed.src_dtype = engine, w.shape, src_dtype
-    packed.data_type = cast(DataType, f"{'s' if rule.is_signed else 'u'}{rule.bits}")
+    packed.data_type = rule.data_type
     axis = _paired_axis(w, packed.data_type)
     shape = (*leading, groups_of(k, rule.group), n)
     parameters = {"scales": np.ones(shape, numpy_dtype(rule.scale_type))}

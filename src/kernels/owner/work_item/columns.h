@@ -18,21 +18,14 @@ static inline struct column_source find_columns(global const struct matmul_probl
 // Loads LANES contiguous elements of a tensor of zero points. This, like load_column_scale, is
 // inlined and looks at the type itself: few rows of dst are multiplied by a group of K in less time
 // than a jump takes that is not foreseen.
-KNOWS(INTEGER_ZERO_POINTS, BIT_S32 | BIT_S8 | BIT_U8 | BIT_S4 | BIT_U4 | BIT_U2);
 static inline column_i load_column_zero_point(bytes p, int data_type, long i) {
-    switch (data_type) {
-    case DT_S32: // f32 does not hold every s32
+    if (data_type == DT_S32) // f32 does not hold every s32
         return load_column_s32((global const int *)p + i);
-    case DT_S8:
-        return to_column_i(load_column_f(p, DT_S8, i));
-    case DT_U8:
-        return to_column_i(load_column_f(p, DT_U8, i));
-    case DT_S4:
-        return to_column_i(load_column_f(p, DT_S4, i));
-    case DT_U4:
-        return to_column_i(load_column_f(p, DT_U4, i));
-    case DT_U2:
-        return to_column_i(load_column_f(p, DT_U2, i));
+    switch (data_type) {
+#define ZEMM_INT_TYPE(name, NAME, ...)                                                                       \
+    case DT_##NAME:                                                                                          \
+        return to_column_i(load_column_f(p, DT_##NAME, i));
+#include "types.def"
     }
     return (column_i)0;
 }
