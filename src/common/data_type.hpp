@@ -15,7 +15,7 @@ int data_type_bits(zemm_data_type_t dt);
 int span_of(zemm_data_type_t dt);
 zemm_dim_t byte_of(zemm_data_type_t dt, zemm_dim_t element);   // the byte in which an element begins
 zemm_dim_t bytes_of(zemm_data_type_t dt, zemm_dim_t elements); // that elements from a whole byte on touch
-bool crosses_bytes(zemm_data_type_t dt); // an element may lie in two bytes
+bool crosses_bytes(zemm_data_type_t dt);                       // an element may lie in two bytes
 
 bool is_md_data_type(zemm_data_type_t dt); // a memory descriptor may have it
 bool is_floating(zemm_data_type_t dt);     // without e8m0

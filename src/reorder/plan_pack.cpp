@@ -52,7 +52,8 @@ bool has_whole_blocks(const memory_desc &dst) {
 
 bool is_packing(const problem &p, std::string &why) {
     if (!p.is_copy() || bits_of(p) > 32 || crosses_bytes(p.dst.data_type))
-        return refused(why, "it only moves elements of up to 32 bits, and of whole bytes or parts of one, as they are");
+        return refused(
+            why, "it only moves elements of up to 32 bits, and of whole bytes or parts of one, as they are");
     if (p.src.ndims < 2 || !md_is_plain(p.src) || !has_pack_blocks(p.dst, unit_of(p)))
         return refused(why, "it only packs plain tensors into blocks of 16a64b, 16a64b4a or 16a16b4a4b");
     if (!has_whole_blocks(p.dst))
