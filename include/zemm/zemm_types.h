@@ -50,6 +50,7 @@ typedef enum {
     zemm_f4_e3m0 = 15, /* deprecated: rejected in memory descriptors */
     zemm_s64 = 16,     /* int64_t */
     zemm_u2 = 17,      /* 0..3, four per byte, the first in the lowest bits */
+    zemm_u3 = 18,      /* 0..7, eight in three bytes, the first in the lowest bits */
     zemm_data_type_max = 0x7fff
 } zemm_data_type_t;
 

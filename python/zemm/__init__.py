@@ -24,12 +24,15 @@ from zemm._library.library import ARG, RUNTIME_DIM, version
 from zemm.attributes import Attr, PostOps
 from zemm.dtypes import (
     PackedInt2,
+    PackedInt3,
     PackedInt4,
     dtype_name,
     numpy_dtype,
     pack_int2,
+    pack_int3,
     pack_int4,
     unpack_int2,
+    unpack_int3,
     unpack_int4,
 )
 from zemm.engine import Engine, Stream
@@ -155,6 +158,7 @@ __all__ = [
     "NoDeviceError",
     "OutOfMemoryError",
     "PackedInt2",
+    "PackedInt3",
     "PackedInt4",
     "PackedWeights",
     "PostOps",
@@ -180,6 +184,7 @@ __all__ = [
     "numpy_dtype",
     "pack",
     "pack_int2",
+    "pack_int3",
     "pack_int4",
     "quantize_activations",
     "quantize_floats",
@@ -190,6 +195,7 @@ __all__ = [
     "set_primitive_cache_capacity",
     "set_verbose",
     "unpack_int2",
+    "unpack_int3",
     "unpack_int4",
     "version",
     "warm",

@@ -24,6 +24,7 @@ _NUMPY: dict[DataType, np.dtype[Any]] = {
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
     "s8": np.dtype(np.int8),
+    "u3": np.dtype(np.uint8),  # numpy has no type of its own: bytes are u8 unless they are a PackedInt3
     "u8": np.dtype(np.uint8),
     "s32": np.dtype(np.int32),
     "s64": np.dtype(np.int64),
@@ -119,6 +120,15 @@ def pack_int2(values: ArrayLike) -> NDArray[np.uint8]:
     return _packed(values, 2)
 
 
+def pack_int3(values: ArrayLike) -> NDArray[np.uint8]:
+    """Pack eight 3-bit integers into three bytes, the first into the lowest bits (zemm's u3).
+
+    values: integers [.., n], all in 0..7. Returns row-major uint8 [.., 3 n / 8]. A 1-D array may have any n;
+    the last bits are then 0. ValueError: other values or shapes.
+    """
+    return _packed(values, 3)
+
+
 def pack_values(values: NDArray[Any], data_type: str) -> NDArray[np.uint8]:
     """Values of a type of fewer than 8 bits, packed as pack_int4() does."""
     return _packed(values, TYPES[data_type].bits)
@@ -162,6 +172,11 @@ def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[
 def unpack_int2(packed: ArrayLike | bytes, count: int) -> NDArray[np.uint8]:
     """Unpack the first `count` 2-bit integers of packed bytes: uint8 [count]."""
     return _unpacked(packed, count, 2)
+
+
+def unpack_int3(packed: ArrayLike | bytes, count: int) -> NDArray[np.uint8]:
+    """Unpack the first `count` 3-bit integers of packed bytes: uint8 [count]."""
+    return _unpacked(packed, count, 3)
 
 
 def _unpacked(packed: ArrayLike | bytes, count: int, bits: int) -> NDArray[np.uint8]:
@@ -220,7 +235,13 @@ class PackedInt2(PackedInt4):
     _bits = 2
 
 
-_PACKED = {kind._bits: kind for kind in (PackedInt4, PackedInt2)}
+class PackedInt3(PackedInt4):
+    """Bytes of which three have eight 3-bit values, as from zemm.pack_int3(): data_type is "u3"."""
+
+    _bits = 3
+
+
+_PACKED = {kind._bits: kind for kind in (PackedInt4, PackedInt3, PackedInt2)}
 
 
 def packed_array(packed: NDArray[np.uint8], data_type: DataType) -> PackedInt4:

@@ -30,7 +30,7 @@ IntQuery = Literal["memory_consumption_s64", "cache_blob_id_size_s64"]
 
 DataType = Literal[
     "f64", "f32", "f16", "bf16", "f8_e5m2", "f8_e4m3", "f4_e2m1", "e8m0",
-    "s64", "s32", "s8", "u8", "s4", "u4", "u2",
+    "s64", "s32", "s8", "u8", "s4", "u4", "u2", "u3",
 ]  # fmt: skip
 # numpy's names of the same types, those of ml_dtypes included.
 NumpyName = Literal[
@@ -50,7 +50,7 @@ class TorchDType(Protocol):
 DTypeObject: TypeAlias = np.dtype[Any] | type[Any] | TorchDType
 # A data type in any spelling: "f32", "float32", np.float32, np.dtype("float32") or torch.float32.
 DType: TypeAlias = DataType | NumpyName | DTypeObject
-SubByteType = Literal["s4", "u4", "f4_e2m1", "u2", "int4", "uint4", "float4_e2m1fn", "uint2"]
+SubByteType = Literal["s4", "u4", "f4_e2m1", "u2", "u3", "int4", "uint4", "float4_e2m1fn", "uint2"]
 
 # The type in which a layer multiplies its activations, and those of src that weights are packed for.
 Activation = Literal["f32", "f16", "bf16", "int8", "int7"]

@@ -17,7 +17,7 @@ enum {
 
 // Elements of other sizes need functions of their own.
 #define ZEMM_TYPE(name, NAME, number, bits)                                                                  \
-    _Static_assert(bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64,            \
+    _Static_assert(bits == 2 || bits == 3 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64,            \
                    "code that depends on the bits of " #name " is missing");
 #include "types.def"
 
@@ -70,12 +70,18 @@ static inline uint16 bf16_bits(float16 x) {
 // Element i of fewer than 8 bits begins at bit i * bits, the first one in the lowest bits. A store keeps the
 // bits of the others.
 static inline int load_narrow(bytes p, int bits, long i) {
-    return (p[i * bits >> 3] >> (int)(i * bits & 7)) & ((1 << bits) - 1);
+    const int shift = (int)(i * bits & 7);
+    int code = p[i * bits >> 3] >> shift;
+    if (8 % bits != 0 && shift + bits > 8) // it goes on in the next byte
+        code |= p[(i * bits >> 3) + 1] << (8 - shift);
+    return code & ((1 << bits) - 1);
 }
 static inline void store_narrow(global uchar *p, int bits, long i, int value) {
     const int shift = (int)(i * bits & 7), mask = (1 << bits) - 1;
     global uchar *byte = p + (i * bits >> 3);
     *byte = (uchar)((*byte & ~(mask << shift)) | ((value & mask) << shift));
+    if (8 % bits != 0 && shift + bits > 8)
+        byte[1] = (uchar)((byte[1] & ~(mask >> (8 - shift))) | ((value & mask) >> (8 - shift)));
 }
 
 // A store into a byte whose other parts other work-items may write at the same time.
@@ -116,6 +122,17 @@ static inline uchar16 load_2_bits16(bytes p, long i) {
     return (uchar16)(eight_of_2_bits(p + (i >> 2)), eight_of_2_bits(p + (i >> 2) + 2));
 }
 
+static inline uchar8 eight_of_3_bits(bytes p) {
+    const uint eight = p[0] | p[1] << 8 | p[2] << 16;
+    return convert_uchar8((uint8)eight >> (uint8)(0, 3, 6, 9, 12, 15, 18, 21) & (uint8)7);
+}
+static inline uchar8 load_3_bits8(bytes p, long i) {
+    return eight_of_3_bits(p + (i >> 3) * 3);
+}
+static inline uchar16 load_3_bits16(bytes p, long i) {
+    return (uchar16)(load_3_bits8(p, i), load_3_bits8(p, i + 8));
+}
+
 static inline void store_4_bits8(global uchar *p, long i, uchar8 codes) {
     vstore4(codes.even | codes.odd << (uchar4)4, 0, p + (i >> 1));
 }
@@ -149,6 +166,7 @@ static inline void store_4_bits16(global uchar *p, long i, uchar16 codes) {
         return convert_float16(VALUES_##is_signed(codes, bits, 16));                                         \
     }
 #define INT_OF_2(...) SMALL_INT(__VA_ARGS__)
+#define INT_OF_3(...) SMALL_INT(__VA_ARGS__)
 #define INT_OF_4(...) SMALL_INT(__VA_ARGS__)
 #define INT_OF_8(...)
 #define INT_OF_32(...)

@@ -19,8 +19,8 @@ static inline bool wei_is_f8() {
 static inline bool wei_is_small_int() { // s4, u4, u2
     return wei_is_integer() && wei_bits() < 8;
 }
-// For integers.
-KNOWS(INTEGERS_OF_WEIGHTS, BIT_S8 | BIT_U8 | BIT_S4 | BIT_U4 | BIT_U2);
+// For integers. Weights of u3 become u4 before a matmul reads them (src/matmul/plan/steps.cpp).
+KNOWS(INTEGERS_OF_WEIGHTS, BIT_S8 | BIT_U8 | BIT_S4 | BIT_U4 | BIT_U2 | BIT_U3);
 static inline bool wei_is_signed() {
     return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
 }

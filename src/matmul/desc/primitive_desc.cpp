@@ -36,7 +36,7 @@ std::shared_ptr<const decision> choose(std::shared_ptr<decision> made, size_t in
     made->launches = made->plan.launches;
     size_t size = made->plan.scratchpad.size();
     if (made->steps) {
-        if (!md_is_sparse(made->steps->asked.wei))
+        if (!made->steps->converted.contains(ZEMM_ARG_WEIGHTS))
             made->steps->asked.wei = made->of_kernel().wei;
         made->launches = std::make_shared<const sequence>(
             made->steps->around(made->launches.get(), size, made->plan.quantizes_src, dev));

@@ -165,6 +165,8 @@ public:
             made_.inner.bias = convert(ZEMM_ARG_BIAS, p_.bias);
         if (md_is_sparse(p_.wei))
             made_.inner.wei = make_dense(ZEMM_ARG_WEIGHTS, p_.wei);
+        else if (crosses_bytes(p_.wei.data_type))
+            widen_weights();
         make_post_ops_plain();
         make_dst_plain();
         if (needs_finish(p_))
@@ -216,6 +218,20 @@ private:
         made_.before.push_back(reorder::densify_launch(md, arg, to));
         made_.converted[arg] = to;
         return dense;
+    }
+
+    // Kernels read weights whose elements lie in whole bytes, or in parts of one. The order of the dimensions
+    // stays.
+    void widen_weights() {
+        memory_desc &asked = made_.asked.wei;
+        if (asked.format_kind == zemm_format_kind_any)
+            asked = md_row_major(asked, asked.data_type);
+        reorder::problem move;
+        move.src = asked;
+        move.dst = md_is_plain(asked) && md_shared_dim(asked) < 0
+                       ? md_with_strides(asked.ndims, asked.dims, zemm_u4, asked.strides)
+                       : md_row_major(asked, zemm_u4);
+        made_.inner.wei = convert(ZEMM_ARG_WEIGHTS, move);
     }
 
     // Zero points are subtracted on the way, which gives f32.
@@ -331,7 +347,8 @@ private:
 
 bool needs_steps(const problem &p) {
     return p.quantizes_src() || is_f64(p) || needs_finish(p) || has_float_src_zero_points(p) ||
-           is_blocked(p.src) || md_is_sparse(p.src) || md_is_sparse(p.wei) || is_blocked(p.dst) ||
+           is_blocked(p.src) || md_is_sparse(p.src) || md_is_sparse(p.wei) ||
+           crosses_bytes(p.wei.data_type) || is_blocked(p.dst) ||
            is_blocked(p.bias) || std::ranges::any_of(p.attr.post_ops.entries, is_converted);
 }
 
