@@ -350,9 +350,9 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_dropout_v2(zemm_primitive_attr_t 
  * dimension d is that of the argument if bit d of mask is set, else 1. With group_ndims 2,
  * group_dims gives the group sizes of the last two dimensions, and these dimensions of the
  * parameter tensor are divided by them and rounded up; group_ndims 0 means no groups. data_type: f32, f16,
- * bf16, e8m0 or f8_e4m3 for scales; s32, s8, u8, s4, u4 or u2 for zero points. is_on_host 1: the parameter is
- * one value in a host scalar memory (mask 0, no groups). invalid_arguments: a rule of this comment
- * is broken. Whether a primitive takes the parameters is checked when its descriptor is created. */
+ * bf16, e8m0 or f8_e4m3 for scales; s32, s8, u8 or an integer of fewer bits for zero points. is_on_host 1:
+ * the parameter is one value in a host scalar memory (mask 0, no groups). invalid_arguments: a rule of this
+ * comment is broken. Whether a primitive takes the parameters is checked when its descriptor is created. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scales_mask(zemm_primitive_attr_t attr, int arg, int mask);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scales(zemm_primitive_attr_t attr, int arg, int mask,
                                                       int group_ndims, const zemm_dims_t group_dims,

@@ -72,7 +72,7 @@ class Linear:
         fpmath: FpmathMode | None = None,
         engine: Engine | None = None,
     ) -> "Linear":
-        """Quantise the weights w to 8, 4 or 2 bits.
+        """Quantise the weights w to `bits` bits, as zemm.quantize_weights() does.
 
         w: [K, N] or [E, K, N], an array or a CPU tensor of torch, floating-point. transposed: w is
         [.., N, K], as in torch.nn.Linear.
@@ -124,9 +124,9 @@ class Linear:
         """Take weights as they are: weights = scales * (values - zero_points), or scales * values + offsets.
 
         values: [K, N] or [E, K, N], an array or a CPU tensor of torch, of any type that
-        zemm.matmul() takes as weights, also floating-point without scales. weights_dtype: "u4",
-        "s4" or "f4_e2m1" if values are bytes with two of these each, low nibble first: [.., K, N /
-        2], or with transposed [.., N, K / 2]; "u2" if they are bytes with four, a fourth as many.
+        zemm.matmul() takes as weights, also floating-point without scales. weights_dtype: the
+        type of values that share bytes ("u4", "s4", "f4_e2m1", "u2"), the first in the lowest bits: u4 is
+        [.., K, N / 2], or with transposed [.., N, K / 2].
 
         scales, zero_points, offsets: a number, [N] or [.., G, N] for G groups of K / G elements. offsets are
         floating-point, in place of zero points. group: the elements of K in a group, where that does not

@@ -143,7 +143,7 @@ class Memory(ProcessBound):
     ) -> Any:
         """The tensor for from_dlpack() of numpy, torch and others, without a copy, on a CPU engine.
         It keeps the bytes alive. Does not wait: call Stream.wait() first. An f4_e2m1 is given as torch's
-        float4_e2m1fn_x2, an s4, u4 or u2 as packed elements of 4 or 2 bits. BufferError: the engine is a GPU,
+        float4_e2m1fn_x2, integers of fewer than 8 bits as packed elements. BufferError: the engine is a GPU,
         or the layout or type has no DLPack form."""
         array, md = self._without_copy(), self.md
         return dlpack.capsule_of(array, md.data_type, md.dims, max_version, dl_device, copy)

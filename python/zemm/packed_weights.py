@@ -179,9 +179,8 @@ class PackedWeights:
         return made
 
     def unpack(self) -> NDArray[Any]:
-        """A copy of the values in row-major order: [.., K, N]. 4-bit types are bytes with two values
-        each, u2 with four: [.., K, N / 2], or if N ends inside a byte [.., K / 2, N] whose bytes have values
-        along K."""
+        """A copy of the values in row-major order: [.., K, N]. Values of fewer than 8 bits share bytes: u4
+        is [.., K, N / 2], or if N ends inside a byte [.., K / 2, N] whose bytes have values along K."""
         if (found := row_major(self.md, self.memory.read())) is not None:
             return found if self.data_type in SUB_BYTE else found.view(numpy_dtype(self.data_type))
         *leading, k, n = self.dims
@@ -235,9 +234,8 @@ def pack(
         y = zemm.matmul(x, packed)
 
     weights: [K, N] or [E, K, N] (E matrices), of any type that zemm.matmul() takes.
-    weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two values each, low nibble
-    first, "u2" if they are bytes with four: [.., K, N / 2], or with transposed [.., N, K / 2]. Those of
-    zemm.quantize_weights() know it.
+    weights_dtype: the type of values that share bytes ("u4", "s4", "f4_e2m1", "u2"), the first in the lowest
+    bits: u4 is [.., K, N / 2], or with transposed [.., N, K / 2]. Those of zemm.quantize_weights() know it.
 
     scales, zero_points: of the weights; a number, [N] or [.., G, N] for G groups of K / G elements.
     offsets: likewise, in place of zero points; weights are then scales * values + offsets. group: the

@@ -54,8 +54,8 @@ class QuantizedActivationsU8(NamedTuple):
 
 
 class QuantizedWeights(NamedTuple):
-    """Weights as integers: w ~ (values - zero_points) * scales. zero_points is None if symmetric. values of 4
-    or 2 bits are a zemm.PackedInt4 or PackedInt2, which knows its type. zemm.matmul() takes the tuple as
+    """Weights as integers: w ~ (values - zero_points) * scales. zero_points is None if symmetric. values of
+    fewer than 8 bits are a zemm.PackedInt4 or the like, which knows its type. zemm.matmul() takes the tuple as
     weights, and zemm.pack(*q) and zemm.Linear.from_quantized(*q) its parts."""
 
     values: NDArray[Any]
@@ -243,7 +243,7 @@ def quantize_weights(
     *,
     symmetric: bool = False,
 ) -> QuantizedWeights:
-    """Quantise weights to 8, 4 or 2 bits, for each column and K group.
+    """Quantise weights to 8 bits or fewer, for each column and K group.
 
         values, scales, zero_points = zemm.quantize_weights(w, bits=4, group=128)
 
@@ -254,17 +254,17 @@ def quantize_weights(
 
     symmetric: False makes unsigned values with zero points. Their range stands for the range from
     the smallest to the largest weight, extended to include 0. True makes signed values without zero
-    points, in -127..127 or -7..7; not with 2 bits.
+    points, in -127..127 or -7..7; only with 8 and 4 bits.
 
     Returns a tuple of these arrays, with w ~ (values - zero points) * scales:
-    - values: uint8, or int8 if symmetric, of the shape of w. For bits 4 uint8 [.., K, N / 2] with two
-      values in a byte, low nibble first: zemm's u4, or s4 if symmetric, a zemm.PackedInt4. For bits 2
-      uint8 [.., K, N / 4] with four: zemm's u2, a zemm.PackedInt2
+    - values: uint8, or int8 if symmetric, of the shape of w. Fewer bits share bytes along
+      N, the first in the lowest bits: for 4 uint8 [.., K, N / 2], a zemm.PackedInt4 of zemm's u4, or s4 if
+      symmetric, and so on
     - scales [.., K / group, N] of scale_dtype ("f32", "f16" or "bf16"). For group None [N], or
       [E, 1, N]
-    - zero points, uint8 of the same shape (0..15 for bits 4, 0..3 for bits 2); None if symmetric
+    - zero points, uint8 of the same shape (0..15 for bits 4); None if symmetric
 
-    ValueError: bits is none of 8, 4 and 2, K has as many groups as of another size that divides it, a row
+    ValueError: there is no type of so many bits, K has as many groups as of another size that divides it, a row
     along N ends inside a byte, an element is not finite, or scale_dtype cannot hold a scale (f16: from 9.5e-7
     to 65504).
     """

@@ -86,9 +86,8 @@ def matmul(
     K = 0 products is 0. The data type is that of the array: float16, float32, int8, uint8, or bfloat16,
     float8_e5m2 and float8_e4m3fn of ml_dtypes. Transposed views are not copied.
 
-    weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two 4-bit values each, low
-    nibble first, "u2" if they have four 2-bit values each. Their shape is [.., K, N / 2], or they are the
-    transpose of [.., N, K / 2] (of u2 a fourth). Arrays of ml_dtypes.int4, uint4, float4_e2m1fn and uint2
+    weights_dtype: the type of values that share bytes ("u4", "s4", "f4_e2m1", "u2"), the first in the lowest
+    bits. Of u4 the shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays of ml_dtypes.int4, uint4, float4_e2m1fn and uint2
     need no weights_dtype; matmul() packs them. Those of
     zemm.quantize_weights() know their type.
 
