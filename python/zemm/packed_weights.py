@@ -24,7 +24,7 @@ from zemm._arrays.operands import (
 from zemm._arrays.reorder import reorder
 from zemm._arrays.scales import common_group, group_count
 from zemm._library import check
-from zemm._library.codes import elements_of, items_of, span_of
+from zemm._library.codes import elements_of, items_of, join, span_of, split
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.lists import TYPES
 from zemm.attributes import Attr
@@ -296,10 +296,18 @@ def _stored(
     if weights.ndim not in (2, 3):
         raise InvalidArgumentsError(f"weights have shape {weights.shape}, not [K, N] or [E, K, N]")
     stored, dtype = with_type(weights, wanted)
+    if dtype != packed_type(dtype):
+        stored = join(split(stored, TYPES[dtype].bits), TYPES[packed_type(dtype)].bits)
+        dtype = packed_type(dtype)
     if dtype in SUB_BYTE:
         stored = np.ascontiguousarray(stored)
     stored = stored.swapaxes(-1, -2) if transposed else stored
     return stored, dtype, -2 if transposed else -1
+
+
+def packed_type(data_type: DataType) -> DataType:
+    """The type in which weights are packed. Kernels multiply u3 as u4: here it becomes that once."""
+    return "u4" if data_type == "u3" else data_type
 
 
 def matmul_desc(

@@ -19,7 +19,7 @@ from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
-from zemm.packed_weights import Operand, PackedWeights, matmul_desc
+from zemm.packed_weights import Operand, PackedWeights, matmul_desc, packed_type
 from zemm.words import DataType, FpmathMode
 
 Shape = tuple[int, ...]
@@ -45,7 +45,7 @@ def pack_floats(
         group_count(k, src_group, "weights", w.shape, "src_group")
     packed = PackedWeights.__new__(PackedWeights)
     packed.engine, packed.dims, packed.src_dtype = engine, w.shape, src_dtype
-    packed.data_type = rule.data_type
+    packed.data_type = packed_type(rule.data_type)
     axis = _paired_axis(w, packed.data_type)
     shape = (*leading, groups_of(k, rule.group), n)
     parameters = {"scales": np.ones(shape, numpy_dtype(rule.scale_type))}
@@ -131,4 +131,5 @@ def _quantised(
             parameters["zero_points"][codes.groups(rule), own] = codes.zero_points
     if axis is None:
         return values
-    return join(values.T, rule.bits).T if axis == -2 else join(values, rule.bits)
+    bits = TYPES[packed_type(rule.data_type)].bits
+    return join(values.T, bits).T if axis == -2 else join(values, bits)

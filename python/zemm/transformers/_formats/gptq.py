@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPTQ: weights = scales * (values - zero points), values in words along K.
 
-A word of qweight [K / 8, N] has eight values of 4 bits (four of 8) of one column, the first in its lowest
-bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the version "gptq" less one. There
+A word of qweight [K / 8, N] has eight values of 4 bits (four of 8; three words have 32 of 3) of one column, the
+first in its lowest bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the version "gptq" less one. There
 a stored 15 (255) is a 0, as AutoGPTQ's and ExLlama's kernels read it. But GPTQModel and AutoRound subtract
 ones from whole words, where a 0 borrows from its neighbour: adding ones to whole words is the inverse.
 g_idx [K] is the group of each row: act-order mixes them, then x has to be brought into the order of groups.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,12 +22,8 @@ from zemm.transformers._formats.entries import setting
 from zemm.transformers._formats.format import FLOATS, Place, Quantized, Tensors, Wanted
 from zemm.transformers._formats.overrides import GroupedFormat
 
-# Added to a word of zero points: one to each.
-_ONES = {4: 0x11111111, 8: 0x01010101}
-
-
 class Gptq(GroupedFormat):
-    method, bits = "GPTQ", (4, 8)
+    method, bits = "GPTQ", (3, 4, 8)
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
@@ -38,16 +35,16 @@ class Gptq(GroupedFormat):
 
     def tensors(self, place: Place) -> dict[str, Wanted]:
         bits, group = self.settings_of(place.name)
-        k, n, per_word = place.in_features, place.out_features, 32 // bits
-        if k % per_word or n % per_word:
+        k, n, unit = place.in_features, place.out_features, 32 // math.gcd(32, bits)  # of whole words
+        if k % unit or n % unit:
             raise InvalidArgumentsError(
-                f"{place.name} has {k} inputs and {n} outputs, not multiples of {per_word}: GPTQ of {bits}"
+                f"{place.name} has {k} inputs and {n} outputs, not multiples of {unit}: GPTQ of {bits}"
                 " bits cannot store it"
             )
         groups = len(words.group_sizes(k, group))
         return {
-            "qweight": Wanted((k // per_word, n), (torch.int32,)),
-            "qzeros": Wanted((groups, n // per_word), (torch.int32,)),
+            "qweight": Wanted((k * bits // 32, n), (torch.int32,)),
+            "qzeros": Wanted((groups, n * bits // 32), (torch.int32,)),
             "scales": Wanted((groups, n), FLOATS),
             "g_idx": Wanted((k,), (torch.int32, torch.int64), optional=True),
         }
@@ -70,5 +67,6 @@ class Gptq(GroupedFormat):
         if not self._less_one:
             return split(words.bytes_of(qzeros), bits)
         if self._borrows:
-            return split(words.bytes_of(qzeros + _ONES[bits]), bits)
+            ones = join(np.ones(qzeros.shape[1] * 32 // bits, np.uint8), bits).view("<i4")
+            return split(words.bytes_of(qzeros + torch.from_numpy(ones)), bits)
         return (split(words.bytes_of(qzeros), bits) + np.uint8(1)) & np.uint8(2**bits - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integers of 4 and 8 bits in words of 32 bits, as GPTQ and AWQ store them.
+"""Integers of 3, 4 and 8 bits in words of 32 bits, as GPTQ and AWQ store them.
 
 Values stay packed, two of 4 bits in a byte. What is small is computed by numpy, on the calling thread: torch
 would wake its pool for each step.
@@ -16,7 +16,7 @@ from zemm.errors import InvalidArgumentsError
 from zemm.words import DataType
 
 Bytes = NDArray[np.uint8]
-_UNSIGNED: dict[int, DataType] = {4: "u4", 8: "u8"}
+_UNSIGNED: dict[int, DataType] = {3: "u3", 4: "u4", 8: "u8"}
 _SIGNED: dict[int, DataType] = {4: "s4", 8: "s8"}
 
 
@@ -28,7 +28,7 @@ def bytes_of(words: torch.Tensor) -> Bytes:
 def centred(values: Bytes, zero_points: Bytes, bits: int) -> tuple[NDArray[Any], Bytes | None, DataType]:
     """Packed values, their zero points and their type. Where each zero point is the middle of the range,
     the values become signed ones that need none."""
-    if not np.all(zero_points == 2 ** (bits - 1)):
+    if bits not in _SIGNED or not np.all(zero_points == 2 ** (bits - 1)):
         return values, zero_points, _UNSIGNED[bits]
     flipped = values ^ np.uint8(0x88 if bits == 4 else 0x80)
     return (flipped.view(np.int8) if bits == 8 else flipped), None, _SIGNED[bits]
