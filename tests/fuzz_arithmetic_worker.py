@@ -43,7 +43,7 @@ class Worker:
         self.log = Log()  # before zemm reads the environment
         import zemm
         from zemm._terminal import building
-        from zemm.benchdnn.run import Runner
+        from zemm.benchdnn.run.runner import Runner
 
         building.is_quiet = True
         self.zemm, self.rng, self.seen = zemm, random.Random(seed), seen
@@ -71,8 +71,8 @@ class Worker:
 
     def case_of(self, kernel: str, tokens: list[str]) -> Any:
         """The driver's job of a case. None: the driver does not take the line."""
-        from zemm.benchdnn.atoms import UsageError
-        from zemm.benchdnn.expand import expand
+        from zemm._programs.usage import UsageError
+        from zemm.benchdnn.grammar.expand import expand
 
         os.environ["ZEMM_KERNEL"] = kernel
         try:
@@ -82,7 +82,7 @@ class Worker:
 
     def plan(self, form: Form, sizes: Sizes) -> Decision | None:
         """What the planner decides. None: no kernel takes the case."""
-        from zemm.benchdnn.encodings import Grouped
+        from zemm.benchdnn.grammar.encodings import Grouped
 
         static = replace(form, options=tuple(o for o in form.options if "runtime" not in o))
         has_sizes = any(form.strides) or "{k}" in "".join(form.options)
@@ -98,7 +98,7 @@ class Worker:
         return self.plan_of(case) if case else None
 
     def plan_of(self, case: Any) -> Decision | None:
-        from zemm.benchdnn import build
+        from zemm.benchdnn.data import build
 
         try:
             build.primitive_desc(self.zemm, self.engine, case)
@@ -112,7 +112,8 @@ class Worker:
         """The line and the job of a case. If the form wants that, files are written with any bytes for its
         tensors, and named by the line. They stay if the case fails.
         """
-        from zemm.benchdnn import arguments, build
+        from zemm.benchdnn.data import build
+        from zemm.benchdnn.grammar import arguments
 
         tokens = form.tokens(sizes)
         if form.has_bytes and sizes.k <= form.longest_k:

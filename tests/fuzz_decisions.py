@@ -134,7 +134,7 @@ def executed_and_cases(log: Path) -> tuple[set[Decision], list[list[str]]]:
     """The decisions that the executions of a log had, and the matmuls of the log as case lines. The log is
     that of ZEMM_VERBOSE=plan,profile.
     """
-    from zemm.benchdnn.verbose_log import matmuls
+    from zemm.benchdnn.grammar.verbose_log import matmuls
 
     lines = log.read_text(errors="replace").splitlines()
     executed = {planned.decision for planned in plans_of(lines) if planned.event == "exec"}

@@ -13,9 +13,9 @@ import numpy as np
 import safetensors.numpy
 import zemm
 from fuzz_calls import Calls
+from zemm._programs.usage import UsageError
 from zemm._zemm import ffi, lib
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.expand import expand
+from zemm.benchdnn.grammar.expand import expand
 
 CASES = Path(__file__).parents[1] / "benchdnn_cases"
 PROBLEMS = {

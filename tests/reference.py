@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 from support_problem import NUMPY, RANGES, Data, Problem, Quant
-from zemm.benchdnn import eltwise as formulas
-from zemm.benchdnn.dtypes import encode
-from zemm.benchdnn.product import common_step
-from zemm.benchdnn.reference import spread
+from zemm.benchdnn.data import eltwise as formulas
+from zemm.benchdnn.data.product import common_step
+from zemm.benchdnn.data.reference import spread
+from zemm.benchdnn.grammar.dtypes import encode
 
 Array = np.ndarray
 EPS = 2.0**-24  # half a unit in the last place of an f32 in [1, 2)

@@ -15,13 +15,13 @@ from typing import TypeVar
 
 from support_problem import PostOp, Problem, Quant
 from zemm._library.lists import IN_PLACE
-from zemm.benchdnn import masks
-from zemm.benchdnn.attributes import Quantization
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.post_ops import Binary, Eltwise, Prelu, Sum
-from zemm.benchdnn.post_ops import PostOp as PostOpOfCase
-from zemm.benchdnn.tags import normalized
+from zemm.benchdnn.grammar import masks
+from zemm.benchdnn.grammar.attributes import Quantization
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.grammar.post_ops import Binary, Eltwise, Prelu, Sum
+from zemm.benchdnn.grammar.post_ops import PostOp as PostOpOfCase
+from zemm.benchdnn.grammar.tags import normalized
 
 T = TypeVar("T")
 MEMBERS = {field.name for field in fields(Problem)}

@@ -14,7 +14,7 @@ import numpy as np
 import zemm
 from readme import ROOT
 
-FUNCTIONS = Path(__file__).parent / "c" / "cpu_driver" / "functions.h"
+FUNCTIONS = Path(__file__).parent / "c" / "cpu_driver" / "support" / "functions.h"
 SPIRV, NATIVE = 0, 1
 
 

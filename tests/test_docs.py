@@ -11,7 +11,7 @@ import pytest
 from readme import ROOT, block, blocks
 from support_process import captured
 from zemm._library.kernels import kernels
-from zemm.benchdnn import knobs, options
+from zemm.benchdnn.grammar import knobs, options
 
 DOCUMENTS = [
     "README.md",
@@ -65,7 +65,6 @@ def test_python_snippet(tmp_path: Path) -> None:
     ("section", "package"),
     [
         ("A layer", None),
-        ("7 bits for AVX2", None),
         ("The first calls", None),
         ("Streams", None),
         ("Packed weights for zemm.matmul()", None),

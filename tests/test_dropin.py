@@ -2,7 +2,7 @@
 """libdnnl.so.3: its functions, its log, and a program that is compiled with oneDNN's C++ header.
 
 The header comes with the package onednn-devel, oneDNN's own library with onednn. Both are no part of
-'.[test]'. c/test_dropin.cpp tests the functions that the library does not forward.
+'.[test]'. c/compat/test_dropin.cpp tests the functions that the library does not forward.
 """
 
 import os

@@ -13,7 +13,8 @@ from test_install import run
 pytestmark = [pytest.mark.full, pytest.mark.long]
 SCRIPT = """
 import pathlib, numpy, zemm
-from zemm.benchdnn import batch, page
+from zemm.benchdnn.grammar import batch
+from zemm.benchdnn.report import page
 from zemm.isa.rows import rows
 print(zemm.__file__, zemm.get_lib(), zemm.get_include(), sep="\\n")
 assert rows() and batch.find("shapes_2d", []) and pathlib.Path(zemm.get_include(), "zemm/zemm.h").is_file()

@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,19 @@ def test_decoder_program() -> None:
     names = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "output"]
     assert [line.split()[0] for line in table[1:]] == names
     assert all(float(number) > 0 for line in table[1:] for number in line.split()[1:])
+
+
+def test_program_that_times_calls() -> None:
+    lines = run(sys.executable, str(EXAMPLES / "speed.py"), "calls", "--rounds=1").splitlines()
+    kinds = [line.split(": a call takes ")[0] for line in lines]
+    assert kinds == [f"{bits} bits by {activation}" for bits in (8, 4) for activation in ("f32", "int8")]
+
+
+@pytest.mark.full
+def test_program_that_times_layers() -> None:
+    pytest.importorskip("torch")
+    lines = run(sys.executable, str(EXAMPLES / "speed.py"), "layers", "--rounds=1").splitlines()
+    assert len([line for line in lines if re.search(r": [\d.]+, [\d.]+$", line)]) == 9
 
 
 def test_linear_program(tmp_path: Path) -> None:

@@ -15,15 +15,16 @@ import pytest
 import zemm
 from readme import ROOT
 from zemm._library import lists
-from zemm.benchdnn import build, verdict
-from zemm.benchdnn.attributes import Attributes
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.expand import Job, expand
+from zemm.benchdnn.data import build
+from zemm.benchdnn.grammar.attributes import Attributes
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import Job, expand
+from zemm.benchdnn.grammar.post_ops import Binary, Eltwise
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.onednn_binding import Binding
 from zemm.benchdnn.peers.onednn_library import open_library
-from zemm.benchdnn.post_ops import Binary, Eltwise
-from zemm.benchdnn.run import Runner, skip_reason
+from zemm.benchdnn.run import verdict
+from zemm.benchdnn.run.runner import Runner, skip_reason
 
 # The first words of zemm's cell: the page explains them. Value: may cases pass, may they be refused?
 FIRST_WORDS = {

@@ -77,7 +77,7 @@ def test_files(installed: Installation) -> None:
 
 def test_program_with_onednns_names(installed: Installation, tmp_path: Path) -> None:
     """The header for programs of oneDNN, and the library for those that are not compiled again."""
-    source = (ROOT / "tests" / "c" / "test_compat_header.c").read_text()
+    source = (ROOT / "tests" / "c" / "compat" / "test_compat_header.c").read_text()
     program = build(installed, tmp_path, source, ["cc", "-std=c99", *STRICT], ".c")
     run(program, env=installed.env())
     library = installed.libdir / "zemm" / "dnnl" / "libdnnl.so.3"

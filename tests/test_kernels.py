@@ -19,7 +19,7 @@ from support_rows import BY_NAME, ROWS
 from support_run import GUARD, check_dst, compare, get, make_call, make_pd, run
 from support_tiers import NAMES, is_quick_pair, is_turn_of
 from zemm._library.library import names_of
-from zemm.benchdnn import eltwise as driver
+from zemm.benchdnn.data import eltwise as driver
 
 
 def refused(engine: zemm.Engine, problem: Problem) -> str:

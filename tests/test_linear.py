@@ -139,7 +139,7 @@ def test_shapes(engine: zemm.Engine) -> None:
 
 
 def test_more_rows_than_are_kept(engine: zemm.Engine) -> None:
-    from zemm._layers.calls import MOST_CALLS
+    from zemm._layers.primitives import MOST_CALLS
 
     layer = zemm.Linear.from_float(W[0], group=GROUP, engine=engine)
     x = RNG.standard_normal((MOST_CALLS + 6, K)).astype(np.float32)

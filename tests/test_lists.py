@@ -17,8 +17,8 @@ from support_level_zero import compilers
 from zemm import dtypes, words
 from zemm._library import library, lists
 from zemm._objects import post_op_names
-from zemm.benchdnn import dtypes as benchdnn_types
-from zemm.benchdnn import eltwise
+from zemm.benchdnn.data import eltwise
+from zemm.benchdnn.grammar import dtypes as benchdnn_types
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = Path(zemm.__file__).parent / "kernels.json"

@@ -37,8 +37,8 @@ FIRST_ENGINE = {
     "call": "zemm.matmul(np.ones((2, 4), np.float32), np.ones((4, 3), np.float32))",
 }
 LAYER = {
-    "setup": "import zemm._layers.calls\nlayer = zemm.Linear.from_float(np.ones((32, 4)), group=None)",
-    "owner": "zemm._layers.calls.matmul_desc",
+    "setup": "import zemm._layers.primitives\nlayer = zemm.Linear.from_float(np.ones((32, 4)), group=None)",
+    "owner": "zemm._layers.primitives.matmul_desc",
     "call": "layer(np.ones((2, 32), np.float32))",
 }
 

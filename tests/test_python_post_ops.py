@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import zemm
 from zemm._library.lists import IN_PLACE
-from zemm.benchdnn.eltwise import BINARY, ELTWISE
+from zemm.benchdnn.data.eltwise import BINARY, ELTWISE
 
 # Values on both sides of every bend. Weights that are the identity bring them to the post-ops
 # unchanged.

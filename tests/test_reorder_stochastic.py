@@ -9,7 +9,7 @@ import zemm
 from support_layout import Buffer, Layout
 from test_reorder import run
 from zemm import ARG_ATTR_ROUNDING_SEED, ARG_ATTR_SCALES, ARG_DST, ARG_SRC
-from zemm.benchdnn.random_bits import stochastic_rounding
+from zemm.benchdnn.data.random_bits import stochastic_rounding
 
 Array = np.ndarray[Any, Any]
 DIMS = (37, 52)

@@ -15,9 +15,19 @@ import zemm
 from readme import block
 from support_checkpoints import VOCABULARY, llama, torch, transformers
 from support_process import captured
-from zemm.benchdnn.child import Child
+from zemm._programs.child import Child
 from zemm.benchdnn.peers import PeerError
-from zemm.models import cli, contest, llama_bench, memory, model, random_gguf, random_gptq, text, worker
+from zemm.models import (
+    cli,
+    contest,
+    llama_bench,
+    model,
+    process_memory,
+    random_gguf,
+    random_gptq,
+    text,
+    worker,
+)
 from zemm.models.contestant import PEERS, Contestant, Settings
 from zemm.models.floats import weights_of
 from zemm.models.model import find
@@ -212,12 +222,12 @@ def test_llama_cpp(fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     def peak(process: int) -> int:
         has_begun = (tmp_path / "began").exists()
-        found = memory.peak(process)
+        found = process_memory.peak(process)
         if has_begun:
             (tmp_path / "seen").touch()
         return found
 
-    monkeypatch.setattr(llama_bench, "memory", SimpleNamespace(peak=peak))
+    monkeypatch.setattr(llama_bench, "process_memory", SimpleNamespace(peak=peak))
     program = tmp_path / "llama-bench"
     program.write_text(
         LLAMA_BENCH.format(python=sys.executable, threads=THREADS, fails=fails, folder=tmp_path)

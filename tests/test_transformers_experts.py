@@ -3,6 +3,7 @@
 experts, and one for the last."""
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from support_checkpoints import PROMPTS, edit, load, logits, torch, transformers
 from support_compressed import compressed
 from support_experts import EXPERTS, mixture, save, write
+from support_process import captured
 from test_transformers import awq, gptq
 from test_transformers_compressed import KINDS
 from zemm.transformers._experts import QuantExperts
@@ -181,15 +183,10 @@ def test_short_floats_and_generation(tmp_path: Path) -> None:
     assert tokens.shape == (3, 12)
 
 
-def test_snippet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The snippet of docs/models.md that times experts."""
-    page = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
-    snippet = re.findall(r"(?ms)^```python\n(.*?)^```$", page)[1]
-    monkeypatch.chdir(tmp_path)
-    exec(snippet, {})
-    assert re.search(
-        r"(?m)^256 \{'torch': '.* ms', 'int8': '.* ms', 'bf16': '.* ms'\}$", capsys.readouterr().out
-    )
+def test_program_that_times_experts() -> None:
+    program = Path(__file__).parents[1] / "examples" / "speed.py"
+    done = captured([sys.executable, str(program), "experts", "--rounds=1"], timeout=300)
+    assert re.search(r"(?m)^256 tokens: torch .* ms, int8 .* ms, bf16 .* ms$", done.stdout), done.stderr
 
 
 def experts(sizes: tuple[int, int] = (64, 32)) -> tuple[QuantExperts, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning files, and the choices in them: tests/c/test_tuning.cpp has the damaged ones."""
+"""Tuning files, and the choices in them: tests/c/matmul/test_tuning.cpp has the damaged ones."""
 
 import os
 import sys
@@ -11,10 +11,10 @@ from support_problem import Problem, zero_point
 from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS
 from support_run import make_pd, run
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.contest import Turns
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.verbose_log import matmuls
+from zemm._programs.usage import UsageError
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.grammar.verbose_log import matmuls
+from zemm.benchdnn.run.contest import Turns
 from zemm.tune import cli, search
 from zemm.tune.choices import Choice, parts_of, rows_for, variants
 
