@@ -16,12 +16,13 @@ import zemm
 from support_level_zero import compilers
 from zemm import dtypes, words
 from zemm._library import library, lists
+from zemm._library.package_files import package_file
 from zemm._objects import post_op_names
 from zemm.benchdnn.data import eltwise
 from zemm.benchdnn.grammar import dtypes as benchdnn_types
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNELS = Path(zemm.__file__).parent / "kernels.json"
+KERNELS = package_file("kernels.json")
 ROLES = ("src", "weights", "dst", "bias")
 # The words of the refusals, as users see them. A new type appears in them, and has to be added to
 # this table.
