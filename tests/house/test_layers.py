@@ -70,11 +70,8 @@ def rising(graph: Graph, order: list[str]) -> list[str]:
             wrong.append(f"{file}: {layer} is no layer")
         for target in targets:
             to = layer_of(target)
-            if layer == APART:
-                allowed = to in (APART, *SHARED)
-            else:
-                allowed = rank.get(layer, 0) <= rank.get(to, -1)
-            if not allowed:
+            falls = rank.get(layer, 0) <= rank.get(to, -1)
+            if to not in (APART, *SHARED) if layer == APART else not falls:
                 wrong.append(f"{file} includes {target}")
     return wrong
 
