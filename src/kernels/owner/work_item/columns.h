@@ -25,7 +25,7 @@ static inline column_i load_column_zero_point(bytes p, int data_type, long i) {
 #define ZEMM_INT_TYPE(name, NAME, ...)                                                                       \
     case DT_##NAME:                                                                                          \
         return to_column_i(load_column_f(p, DT_##NAME, i));
-#include "types.def"
+#include "lists/types.def"
     }
     return (column_i)0;
 }
