@@ -14,7 +14,7 @@ from support_rows import BY_NAME
 from zemm._library.codes import span_of
 from zemm._library.kernels import Row
 
-INT8, INT4 = ("s8", "u8"), ("s4", "u4", "u2")
+INT8, INT4 = ("s8", "u8"), ("s4", "u4", "u2", "u3")
 FLOATS, SMALL_FLOATS = ("f32", "f16", "bf16"), ("f8_e5m2", "f8_e4m3", "f4_e2m1")
 OTHER_DST = ("f8_e5m2", "f8_e4m3", "s32", "s8", "u8")
 SCALE_TYPES = ("f32", "f16", "bf16", "e8m0", "f8_e4m3")

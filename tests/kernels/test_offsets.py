@@ -135,7 +135,7 @@ REFUSED = [
     (
         grouped("f16", "f8_e4m3", "f16"),
         zemm.UnimplementedError,
-        "weights offsets need weights of a type among s8 u8 s4 u4 u2, not f8_e4m3",
+        "weights offsets need weights of a type among s8 u8 s4 u4 u2 u3, not f8_e4m3",
     ),
     (
         grouped("s8", "u8", "f16", wei_offset=Quant(7, (32, 1), "f16")),

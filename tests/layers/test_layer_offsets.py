@@ -65,5 +65,5 @@ def test_offsets_that_are_refused(engine: zemm.Engine) -> None:
     ):
         with pytest.raises(ValueError, match=sentence):
             zemm.Linear.from_quantized(CODES, SCALES, **given, engine=engine)
-    with pytest.raises(NotImplementedError, match="offsets need weights of a type among s8 u8 s4 u4 u2"):
+    with pytest.raises(NotImplementedError, match="offsets need weights of a type among s8 u8 s4 u4 u2 u3"):
         zemm.Linear.from_quantized(W, offsets=OFFSETS, engine=engine)

@@ -45,7 +45,7 @@ def test_types_are_those_of_the_list() -> None:
     assert set(get_args(words.DataType)) == set(lists.TYPES)
     assert set(get_args(words.NumpyName)) == {dtypes.numpy_dtype(name).name for name in lists.TYPES}
     small = {*dtypes.SUB_BYTE, *(dtypes.numpy_dtype(name).name for name in dtypes.SUB_BYTE)}
-    assert set(get_args(words.SubByteType)) == small
+    assert set(get_args(words.SubByteType)) == small - {"uint8"}  # for u3, which numpy does not have
 
 
 def test_post_ops_are_those_of_the_list() -> None:

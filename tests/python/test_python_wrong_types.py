@@ -214,8 +214,10 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         },
     ),
     "PackedInt2": lambda _: (zemm.PackedInt2, {"packed": U8, "data_type": "u2"}),
+    "PackedInt3": lambda _: (zemm.PackedInt3, {"packed": U8, "data_type": "u3"}),
     "PackedInt4": lambda _: (zemm.PackedInt4, {"packed": U8, "data_type": "s4"}),
     "pack_int2": lambda _: (zemm.pack_int2, {"values": [1, 2]}),
+    "pack_int3": lambda _: (zemm.pack_int3, {"values": [1, 2]}),
     "pack_int4": lambda _: (zemm.pack_int4, {"values": [1, 2]}),
     "quantize_activations": lambda h: (
         zemm.quantize_activations,
@@ -236,6 +238,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
     "set_primitive_cache_capacity": lambda _: (zemm.set_primitive_cache_capacity, {"capacity": 1024}),
     "set_verbose": lambda _: (zemm.set_verbose, {"level": 0}),
     "unpack_int2": lambda _: (zemm.unpack_int2, {"packed": b"ab", "count": 3}),
+    "unpack_int3": lambda _: (zemm.unpack_int3, {"packed": b"ab", "count": 3}),
     "unpack_int4": lambda _: (zemm.unpack_int4, {"packed": b"ab", "count": 3, "signed": True}),
 }  # fmt: skip
 

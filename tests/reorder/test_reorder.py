@@ -21,6 +21,7 @@ RANGES = {
     "s4": (-8, 7),
     "u4": (0, 15),
     "u2": (0, 3),
+    "u3": (0, 7),
 }
 FLOATS = ("f32", "f16", "bf16")
 SMALL_FLOATS = ("f8_e5m2", "f8_e4m3", "f4_e2m1", "e8m0")
@@ -173,7 +174,7 @@ def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
                 continue
             is_scale = what == "scale"
             mask, groups = data.draw(
-                parameters(dims, is_scale and name == "src" and dt in ("s4", "u4", "u2"))
+                parameters(dims, is_scale and name == "src" and dt in ("s4", "u4", "u2", "u3"))
             )
             if name == "dst" and not is_scale:
                 groups = None  # only those of src have groups

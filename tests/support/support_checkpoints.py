@@ -134,16 +134,12 @@ def dequantised(
 
 
 def in_words(values: NDArray[np.int64], bits: int, order: list[int] | None = None) -> NDArray[np.int32]:
-    """Integers [.., n] in words of 32 bits [.., n * bits / 32]: bits i * bits of a word have the integer
-    order[i] of those that belong to it."""
-    count = 32 // bits
-    order = order or list(range(count))
-    words = np.zeros((*values.shape[:-1], values.shape[-1] // count), np.uint32)
-    for i in range(count):
-        words |= (values[..., order[i] :: count].astype(np.uint32) & np.uint32(2**bits - 1)) << np.uint32(
-            i * bits
-        )
-    return words.view(np.int32)
+    """Integers [.., n] in words of 32 bits [.., n * bits / 32], the first in the lowest bits. order: of the
+    integers of a word."""
+    if order:
+        values = values.reshape(*values.shape[:-1], -1, len(order))[..., order].reshape(values.shape)
+    each = (values[..., None] >> np.arange(bits) & 1).astype(np.uint8)
+    return np.packbits(each.reshape(*values.shape[:-1], -1), -1, "little").view(np.int32)
 
 
 PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
