@@ -69,10 +69,9 @@ void check_rows_of_bytes(const char *caller, const memory_desc &md, const blocks
         const zemm_dim_t stride = md.strides[d];
         if (is_stepped(md, b, d) && stride > 1 && stride % span)
             fail(zemm_invalid_arguments,
-                 "%s: strides[%d]=%lld is no multiple of %d, but %d elements of the %d-bit type %s share a "
-                 "byte",
+                 "%s: strides[%d]=%lld is no multiple of %d, but %d elements of the %d-bit type %s share %s",
                  caller, d, (long long)stride, span, span, data_type_bits(md.data_type),
-                 data_type_name(md.data_type));
+                 data_type_name(md.data_type), crosses_bytes(md.data_type) ? "bytes" : "a byte");
     }
 }
 

@@ -8,6 +8,7 @@ import zemm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from zemm._library.codes import join, split
 
 FLOATS = st.floats(-1e6, 1e6, width=32)
 
@@ -213,10 +214,18 @@ def test_packed_is_row_major() -> None:
     assert packed.tolist() == [[0x20, 0x64], [0x31, 0x75]]
 
 
-@given(st.booleans(), st.integers(0, 5), st.integers(0, 9), st.data())
-def test_packing_round_trip(signed: bool, rows: int, pairs: int, data: st.DataObject) -> None:
-    low, high = (-8, 7) if signed else (0, 15)
-    values = data.draw(hnp.arrays(np.int64, (rows, 2 * pairs), elements=st.integers(low, high)))
-    packed = zemm.pack_int4(values)
-    assert packed.shape == (rows, pairs)
-    assert np.array_equal(zemm.unpack_int4(packed, values.size, signed).reshape(values.shape), values)
+@given(st.integers(1, 8), st.integers(0, 5), st.integers(0, 19), st.sampled_from([-1, -2]), st.data())
+def test_codes_are_a_stream_of_bits(bits: int, rows: int, n: int, axis: int, data: st.DataObject) -> None:
+    codes = data.draw(hnp.arrays(np.uint8, (rows, n), elements=st.integers(0, 2**bits - 1)))
+    packed = join(codes if axis == -1 else codes.T, bits, axis)
+    packed = packed if axis == -1 else packed.T
+    stream = np.unpackbits(codes[..., None], axis=-1, bitorder="little")[..., :bits].reshape(rows, n * bits)
+    assert np.array_equal(packed, np.packbits(stream, axis=-1, bitorder="little"))
+    assert np.array_equal(split(packed, bits)[:, :n], codes)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_packing_round_trip(signed: bool) -> None:
+    values = np.arange(16).reshape(2, 8) - 8 * signed
+    assert np.array_equal(zemm.unpack_int4(zemm.pack_int4(values), 16, signed).reshape(2, 8), values)
+
