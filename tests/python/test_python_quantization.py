@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantisation and 4-bit packing against their formulas, element by element."""
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
