@@ -55,8 +55,8 @@ class QuantizedActivationsU8(NamedTuple):
 
 class QuantizedWeights(NamedTuple):
     """Weights as integers: w ~ (values - zero_points) * scales. zero_points is None if symmetric. values of
-    fewer than 8 bits are a zemm.PackedInt4 or the like, which knows its type. zemm.matmul() takes the tuple as
-    weights, and zemm.pack(*q) and zemm.Linear.from_quantized(*q) its parts."""
+    fewer than 8 bits are a zemm.PackedInt4 or the like, which knows its type. zemm.matmul() takes the tuple
+    as weights, and zemm.pack(*q) and zemm.Linear.from_quantized(*q) its parts."""
 
     values: NDArray[Any]
     scales: NDArray[Any]
@@ -264,7 +264,7 @@ def quantize_weights(
       [E, 1, N]
     - zero points, uint8 of the same shape (0..15 for bits 4); None if symmetric
 
-    ValueError: there is no type of so many bits, K has as many groups as of another size that divides it, a row
+    ValueError: no type has so many bits, K has as many groups as of another size that divides it, a row
     along N ends inside a byte, an element is not finite, or scale_dtype cannot hold a scale (f16: from 9.5e-7
     to 65504).
     """

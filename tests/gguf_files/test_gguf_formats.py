@@ -22,6 +22,9 @@ from support_gguf import (
     write,
 )
 from support_tree import ROOT
+from zemm._library.codes import numbers_of, split
+from zemm._library.lists import TYPES
+from zemm.dtypes import SUB_BYTE
 from zemm.gguf.formats import FORMATS
 
 Array = NDArray[np.generic]
@@ -155,13 +158,11 @@ def test_members(type_name: str, tmp_path: Path) -> None:
     n, k, group, kind = 64, 1024, tensor.group, tensor.data_type
     assert group
     values = tensor.values
-    if kind in ("u4", "s4", "f4_e2m1"):
-        assert values.shape == (k // 2, n)
-        values = zemm.unpack_int4(values.T, n * k, signed=kind == "s4").reshape(n, k).T
-        values = values.view(zemm.numpy_dtype(kind)).astype(np.float32) if kind == "f4_e2m1" else values
-    elif kind == "u2":
-        assert values.shape == (k // 4, n)
-        values = zemm.unpack_int2(values.T, n * k).reshape(n, k).T
+    if kind in SUB_BYTE:
+        codes = split(values.T, TYPES[kind].bits)
+        is_float = kind == "f4_e2m1"
+        numbers = codes.view(zemm.numpy_dtype(kind)) if is_float else numbers_of(codes, kind)
+        values = numbers.T.astype(np.float32) if is_float else numbers.T
     else:
         assert values.dtype == {"u8": np.uint8, "s8": np.int8}[kind]
     assert values.shape == (k, n)

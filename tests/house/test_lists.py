@@ -194,10 +194,6 @@ NEW_TYPES = {
         "ZEMM_INT_TYPE(u1, U1, 20, 1, no, 0, 1, no, no, no, no, no, no, no)",
         ("generic", "xe_fma"),
     ),
-    "INTEGER_ZERO_POINTS": (
-        "ZEMM_INT_TYPE(s2, S2, 20, 2, yes, -2, 1, no, no, no, no, no, yes, no)",
-        ("avx512_vnni", "avx2"),
-    ),
 }
 
 SENTENCES = {"SIZES": "code that depends on the bits of u1 is missing"}

@@ -9,6 +9,8 @@ import pytest
 import zemm
 from zemm import MemoryDesc
 from zemm._arrays.scales import scales_of
+from zemm._library.codes import items_of
+from zemm.dtypes import SUB_BYTE
 
 SIZES = [2.0, 1e-2, 1e-3, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 1e-9, 1e-20]
 FORMS = [(8, False), (8, True), (4, False), (4, True), (2, False)]
@@ -101,11 +103,10 @@ def test_products_with_subnormal_scales(weights_dtype: Any, activation: Any) -> 
     f32."""
     rng = np.random.default_rng(3)
     k, n, group = 64, 48, 32
-    per_byte = {"u4": 2, "s4": 2, "u2": 4}.get(weights_dtype, 1)
-    values = rng.integers(0, 256, (k, n // per_byte)).astype(np.uint8)
+    values = rng.integers(0, 256, (k, items_of(weights_dtype, n))).astype(np.uint8)
     values = values.view(np.int8) if weights_dtype == "s8" else values
     scales = (rng.integers(1, 1024, (k // group, n)) * 2.0**-24).astype(np.float16)
-    how = {"weights_dtype": weights_dtype} if per_byte > 1 else {}
+    how = {"weights_dtype": weights_dtype} if weights_dtype in SUB_BYTE else {}
     layers = [
         zemm.Linear.from_quantized(values, s, activation=activation, **how)
         for s in (scales, scales.astype(np.float32))

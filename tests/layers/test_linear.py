@@ -9,6 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
+from zemm._library.codes import numbers_of, split
+from zemm._library.lists import TYPES
+from zemm.dtypes import SUB_BYTE
 
 RNG = np.random.default_rng(5)
 K, N, GROUP, E = 64, 48, 32, 3
@@ -21,11 +24,8 @@ def real(layer: zemm.Linear) -> np.ndarray:
     """The weights that the layer stands for."""
     w, state = layer.weights, layer.state_dict()
     values = state["values"]
-    if w.data_type in ("u4", "s4"):
-        codes = zemm.unpack_int4(values, 2 * values.size, signed=w.data_type == "s4")
-        values = codes.reshape(w.dims)
-    elif w.data_type == "u2":
-        values = zemm.unpack_int2(values, 4 * values.size).reshape(w.dims)
+    if w.data_type in SUB_BYTE:
+        values = numbers_of(split(values, TYPES[w.data_type].bits), w.data_type)
     spread = [
         np.repeat(state[name], K // state[name].shape[-2], -2) if state[name].ndim > 1 else state[name]
         for name in ("scales", "zero_points")

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 import zemm
 from zemm._arrays.blocked import row_major
+from zemm._library.codes import join, span_of
+from zemm._library.lists import TYPES
+from zemm.dtypes import packed_array
 
 RNG = np.random.default_rng(3)
 K, N, GROUP = 64, 48, 32
@@ -31,32 +34,19 @@ def test_unpack_returns_the_values(engine: zemm.Engine, dtype: Any, transposed: 
     assert np.array_equal(got.astype(np.float32), w.astype(np.float32))
 
 
-@pytest.mark.parametrize("signed", [False, True])
-def test_unpack_of_4_bits(engine: zemm.Engine, signed: bool) -> None:
-    values = BITS4.astype(np.int8) - 8 if signed else BITS4
-    name = "s4" if signed else "u4"
-    whole = zemm.pack(zemm.pack_int4(values), weights_dtype=name, engine=engine)
-    assert (whole.dims, len(whole)) == ((3, K, N), 3)
-    assert np.array_equal(whole.unpack(), zemm.pack_int4(values))
-    assert np.array_equal(whole[2].unpack(), zemm.pack_int4(values[2]))
-    # An odd N needs bytes with two values along K.
-    odd = np.ascontiguousarray(values[0, :, :-1].T)
-    packed = zemm.pack(zemm.pack_int4(odd), weights_dtype=name, transposed=True, engine=engine)
+@pytest.mark.parametrize("name", ["s4", "u4", "u2"])
+def test_unpack_of_few_bits(engine: zemm.Engine, name: Any) -> None:
+    bits = TYPES[name].bits
+    codes = BITS4 & (2**bits - 1)
+    whole = zemm.pack(packed_array(join(codes, bits), name), engine=engine)
+    assert (whole.dims, len(whole), whole.data_type) == ((3, K, N), 3, name)
+    assert np.array_equal(whole.unpack(), join(codes, bits))
+    assert np.array_equal(whole[2].unpack(), join(codes[2], bits))
+    # An N that ends inside a byte needs bytes with several values along K.
+    odd = join(codes[0, :, :-1].T, bits)
+    packed = zemm.pack(odd, weights_dtype=name, transposed=True, engine=engine)
     assert packed.dims == (K, N - 1)
-    assert np.array_equal(packed.unpack(), zemm.pack_int4(odd).T)
-
-
-def test_unpack_of_2_bits(engine: zemm.Engine) -> None:
-    values = BITS4 & 3
-    whole = zemm.pack(zemm.PackedInt2(zemm.pack_int2(values), "u2"), engine=engine)
-    assert (whole.dims, len(whole), whole.data_type) == ((3, K, N), 3, "u2")
-    assert np.array_equal(whole.unpack(), zemm.pack_int2(values))
-    assert np.array_equal(whole[2].unpack(), zemm.pack_int2(values[2]))
-    # An N that is no multiple of 4 needs bytes with four values along K.
-    odd = np.ascontiguousarray(values[0, :, :-1].T)
-    packed = zemm.pack(zemm.pack_int2(odd), weights_dtype="u2", transposed=True, engine=engine)
-    assert packed.dims == (K, N - 1)
-    assert np.array_equal(packed.unpack(), zemm.pack_int2(odd).T)
+    assert np.array_equal(packed.unpack(), odd.T)
 
 
 def test_the_layout_is_the_kernels(engine: zemm.Engine) -> None:
@@ -174,16 +164,11 @@ def test_refusals(engine: zemm.Engine, call: Any, sentence: str) -> None:
 def test_unpack_moves_blocks(engine: zemm.Engine, k: int, n: int, bits: int) -> None:
     """Sizes that blocks do not divide, of one matrix, of several, and of one of several."""
     codes = RNG.integers(0, 2**bits, (3, n, k)).astype(np.uint8)
-    plain = codes.swapaxes(-1, -2)
-    values, data_type = codes, None
-    if bits != 8:
-        if k % (8 // bits):
-            k += -k % (8 // bits)
-            codes = np.pad(codes, ((0, 0), (0, 0), (0, k - codes.shape[-1])))
-            plain = codes.swapaxes(-1, -2)
-        pack = zemm.pack_int2 if bits == 2 else zemm.pack_int4
-        plain = pack(plain) if n % (8 // bits) == 0 else pack(codes).swapaxes(-1, -2)
-        values, data_type = pack(codes), f"u{bits}"
+    span = span_of(f"u{bits}").elements
+    codes = np.pad(codes, ((0, 0), (0, 0), (0, -k % span)))
+    values = join(codes, bits)
+    plain = join(codes.swapaxes(-1, -2), bits) if n % span == 0 else values.swapaxes(-1, -2)
+    data_type: Any = f"u{bits}"
     whole = zemm.pack(values, weights_dtype=data_type, transposed=True, engine=engine)
     assert row_major(whole.md, whole.memory.read()) is not None, "the layout is one that numpy takes apart"
     assert np.array_equal(whole.unpack(), plain)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from zemm._library.codes import split
 
 K, N = 84, 12
 GROUPS = (
@@ -62,11 +63,7 @@ class Weights:
             scales, zero_points = scales[..., None, :], zero_points[..., None, :]
         self.arguments = {"weights": values, "weights_scales": scales, "weights_zero_points": zero_points}
         self.arguments["weights_dtype"] = None if bits == 8 else f"u{bits}"
-        codes = values
-        if bits == 4:
-            codes = zemm.unpack_int4(values, self.w.size, signed=False).reshape(self.w.shape)
-        elif bits == 2:
-            codes = zemm.unpack_int2(values, self.w.size).reshape(self.w.shape)
+        codes = split(np.asarray(values), bits)
         scales, zero_points = (
             per_k(p, -2) if p.ndim > 1 else p.astype(np.float64) for p in (scales, zero_points)
         )

@@ -230,4 +230,3 @@ def test_codes_are_a_stream_of_bits(bits: int, rows: int, n: int, axis: int, dat
 def test_packing_round_trip(signed: bool) -> None:
     values = np.arange(16).reshape(2, 8) - 8 * signed
     assert np.array_equal(zemm.unpack_int4(zemm.pack_int4(values), 16, signed).reshape(2, 8), values)
-

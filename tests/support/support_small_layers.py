@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import zemm
+from zemm._library import lists
+from zemm._library.codes import elements_of, items_of, numbers_of, span_of, split
+from zemm.dtypes import SUB_BYTE
 
-TYPES = {"s8": 1, "u8": 1, "s4": 2, "u4": 2, "f4_e2m1": 2, "u2": 4, "f8_e4m3": 1}
+TYPES = ("s8", "u8", "s4", "u4", "f4_e2m1", "u2", "f8_e4m3")
 KS, NS = (1, 3, 4, 16), (1, 2, 3, 4)
 Arrays = dict[str, Any]
 
@@ -16,12 +19,12 @@ Arrays = dict[str, Any]
 def layers(data_type: Any, ks: tuple[int, ...] = KS, ns: tuple[int, ...] = NS) -> Iterator[zemm.Linear]:
     """Of all sizes, both orders of values, and scales in one group or several. Those of fewer than 4 elements
     want plain rows, which may end inside a byte: only types of whole bytes have them."""
-    rng, each = np.random.default_rng(0), TYPES[data_type]
+    rng, each = np.random.default_rng(0), span_of(data_type).elements
     for k, n, along_k in product(ks, ns, (False, True)):
         if (k if along_k else n) % each:
             continue
-        rows, columns = (n, k // each) if along_k else (k, n // each)
-        values = rng.integers(0, 120, (rows, columns)).astype(np.uint8)
+        rows, columns = (n, k) if along_k else (k, n)
+        values = rng.integers(0, 120, (rows, items_of(data_type, columns))).astype(np.uint8)
         packed = {"weights_dtype": data_type}
         if each == 1:
             values, packed = values.view(zemm.numpy_dtype(data_type)), {}
@@ -43,17 +46,13 @@ def weights_of(layer: zemm.Linear) -> Any:
 def expected(layer: zemm.Linear) -> np.ndarray[Any, Any]:
     """[K, N], by numpy from the plain arrays."""
     state, (k, n) = layer.state_dict(), layer.weights.dims
-    values, each = state["values"], TYPES[layer.weights.data_type]
-    if each > 1:
-        along_k = values.shape[0] * each == k
-        codes = values.T if along_k else values
-        codes = np.stack([codes >> (i * 8 // each) & (2 ** (8 // each) - 1) for i in range(each)], -1)
-        codes = codes.reshape(n if along_k else k, -1)
-        values = codes.T if along_k else codes
-        if layer.weights.data_type == "s4":
-            values = (values ^ 8).astype(np.int8) - 8
-        if layer.weights.data_type == "f4_e2m1":
-            values = values.astype(np.uint8).view(zemm.numpy_dtype("f4_e2m1"))
+    values, data_type = state["values"], layer.weights.data_type
+    if data_type in SUB_BYTE:
+        along_k = elements_of(data_type, values.shape[0]) == k
+        codes = split(values.T if along_k else values, lists.TYPES[data_type].bits)
+        is_float = data_type == "f4_e2m1"
+        values = codes.view(zemm.numpy_dtype(data_type)) if is_float else numbers_of(codes, data_type)
+        values = values.T if along_k else values
 
     def whole(name: str) -> Any:
         array = state[name].astype(np.float64).reshape(-1, n) if name in state else None

@@ -87,8 +87,8 @@ def matmul(
     float8_e5m2 and float8_e4m3fn of ml_dtypes. Transposed views are not copied.
 
     weights_dtype: the type of values that share bytes ("u4", "s4", "f4_e2m1", "u2"), the first in the lowest
-    bits. Of u4 the shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays of ml_dtypes.int4, uint4, float4_e2m1fn and uint2
-    need no weights_dtype; matmul() packs them. Those of
+    bits. Of u4 the shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays of
+    ml_dtypes.int4, uint4, float4_e2m1fn and uint2 need no weights_dtype; matmul() packs them. Those of
     zemm.quantize_weights() know their type.
 
     weights may also be the result of zemm.quantize_weights(), which has scales and zero points, as in
