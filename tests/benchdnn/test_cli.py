@@ -3,7 +3,6 @@
 help.
 """
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -51,18 +50,6 @@ def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[3].startswith("total: 0.0")
 
 
-def test_a_long_list_has_no_progress_bar(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    main(["--mode=L", "--repeats-per-prb=100", "--matmul", "2x3:3x4"])
-    captured = capsys.readouterr()
-    assert "listed:100" in captured.out
-    assert captured.err == ""
-
-
 def test_start_skips(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--mode=L", "--start=1", "--matmul", "2x3:3x4", "4x3:3x4"]) == 0
     assert "0:SKIPPED (Skip-start option hit)" in capsys.readouterr().out
@@ -89,11 +76,6 @@ def test_skipped_cases_need_no_engine(capsys: pytest.CaptureFixture[str]) -> Non
     assert "2:SKIPPED (Not enough RAM)" in out
 
 
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    assert "--batch=FILE" in capsys.readouterr().out
-
-
 def test_canonical_repro_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     """As in benchdnn not those of encodings and attributes."""
     main(["--mode=L", "--canonical=true", "--matmul", "2x3:3x4"])
@@ -106,11 +88,6 @@ def test_canonical_repro_shows_defaults(capsys: pytest.CaptureFixture[str]) -> N
         "--dtag=any --strides=:: --runtime_dims_masks=0:0 --bia-dt=undef --bia_mask=2 "
         "--ctx-init=auto:auto:auto --ctx-exe=auto:auto:auto 2x3:3x4"
     )
-
-
-def test_a_later_summary_applies(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--mode=I", "--matmul", "2x3:5x4", "--summary=no-failures"])
-    assert "Failed cases" not in capsys.readouterr().out
 
 
 def test_verbose_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -40,12 +40,6 @@ def test_settings_hold_until_reset() -> None:
     assert [(c.dt[0], c.tags[0]) for c in found] == [("f16", "any"), ("f16", "ab"), ("f32", "any")]
 
 
-def test_reset_keeps_global_knobs_and_the_template() -> None:
-    jobs, _ = expand(["--mode=L", "--matmul", "--perf-template=%time%", "--reset", "1x1:1x1"])
-    assert jobs[0].case.options.mode == "L"
-    assert jobs[0].perf_template == "%time%"
-
-
 def test_batch_file(tmp_path: Path) -> None:
     (tmp_path / "inner").write_text("--dt=f16 # nothing here 9x9:9x9\n2x2:2x2\n")
     (tmp_path / "outer").write_text('1x1:1x1_n"a"\n--batch=inner\n--attr-post-ops=relu,\\\n  tanh\n3x3:3x3')
@@ -69,10 +63,6 @@ def test_batch_file(tmp_path: Path) -> None:
 def test_continued_lines(tmp_path: Path, text: str, tokens: list[str]) -> None:
     (tmp_path / "file").write_text(text)
     assert batch.tokens(tmp_path / "file") == tokens
-
-
-def test_packaged_files_are_found_by_name() -> None:
-    assert len(cases("--batch=shapes_2d")) == 10
 
 
 def test_unreadable_batch_file(tmp_path: Path) -> None:
@@ -128,16 +118,6 @@ def test_match_does_not_see_global_options() -> None:
     """As in benchdnn, whose cases have their own options only."""
     assert cases("--canonical=true", "--match=--canonical", "1x1:1x1") == []
     assert cases("--match=--matmul", "1x1:1x1") == []
-
-
-def test_repeats_and_indices() -> None:
-    jobs, _ = expand(["--repeats-per-prb=2", "--matmul", "--dt=f32,f16", "1x1:1x1"])
-    assert [(job.index, job.case.dt[0]) for job in jobs] == [(0, "f32"), (1, "f32"), (2, "f16"), (3, "f16")]
-
-
-def test_bitwise_mode_is_deterministic() -> None:
-    jobs, _ = expand(["--mode=B", "--matmul", "1x1:1x1"])
-    assert jobs[0].case.attributes.deterministic
 
 
 @pytest.mark.parametrize("between", ["--reset", "--attr-deterministic="])
@@ -223,6 +203,7 @@ def test_correctness_needs_values() -> None:
         (["--matmul", "--stag=cabde"], 2, "cabde"),
         (["--matmul", "--dtag=cabde", "--allow-enum-tags-only=0"], 2, "--allow-enum-tags-only=0 before it"),
         (["--allow-enum-tags-only=0", "--allow-enum-tags-only=", "--matmul", "--wtag=cabde"], 2, "cabde"),
+        (["--matmul", "--attr-precomputed-reductions=src:per_tensor:s32"], 1, "precomputed-reductions"),
         (["--matmul", "hello"], 1, "hello"),
         (["--matmul", "--strides=4x1::", "--stag=ab", "2x2:2x2"], 1, "ERROR: matmul driver"),
         (["--matmul", "--strides=4x1x1::", "2x2:2x2"], 1, "4x1x1"),

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from importlib import metadata
-from types import ModuleType
 from typing import Any
 from unittest.mock import MagicMock, patch
 
@@ -212,16 +211,6 @@ TORCH_REFUSALS = [
 
 
 @pytest.mark.parametrize(
-    ("mode", "precision"), [("strict", "highest"), ("bf16", "medium"), ("tf32", "high"), ("f16", "highest")]
-)
-def test_torch_is_told_the_fpmath_mode(mode: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it is not installed, too."""
-    monkeypatch.setitem(sys.modules, "torch", MagicMock(__version__="0"))
-    load("torch").prepare(case_of(f"--dt=f32 --attr-fpmath={mode}"))
-    sys.modules["torch"].set_float32_matmul_precision.assert_called_with(precision)
-
-
-@pytest.mark.parametrize(
     ("quantise_src", "mode", "group", "precision", "level"),
     [(False, "strict", 0, "f32", 1), (True, "strict", 32, "f32", 4), (False, "any", 0, "bf16", 1)],
 )
@@ -275,10 +264,6 @@ def test_each_run_with_cold_caches_computes_the_case(
     assert error <= 1e-5
 
 
-def test_onnxruntime_multiplies_integers() -> None:
-    close("onnxruntime", "--dt=u8:s8:s32", "9x64:64x48", 0)
-
-
 @pytest.mark.parametrize(
     ("name", "options", "word"),
     [
@@ -310,25 +295,6 @@ def test_networks_name_what_they_refuse(name: str, options: str, word: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "module", "needs"),
-    [
-        ("onnxruntime", "onnx", "it needs the package onnx: pip install 'zemm"),
-        ("onnxruntime", "onnxruntime", "its package is onnxruntime: pip install 'zemm"),
-        ("autoround", "torch", "it needs the package torch: "),
-        ("autoround", "auto_round_kernel", "its package is auto-round-lib: "),
-    ],
-)
-def test_the_package_that_is_missing(
-    name: str, module: str, needs: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That of the module which cannot be imported, though another one can."""
-    for other in ("onnx", "onnxruntime", "torch", "auto_round_kernel"):
-        monkeypatch.setitem(sys.modules, other, None if other == module else ModuleType(other))
-    with pytest.raises(PeerError, match=needs):
-        load(name)
-
-
-@pytest.mark.parametrize(
     ("name", "how"),
     [
         ("onednn", r"pip install 'zemm\[peers\]'"),
@@ -353,3 +319,13 @@ def test_what_to_install(name: str, how: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(metadata, "files", no_files)
     with pytest.raises(PeerError, match=rf"peer {name} left out: .*{how}"):
         load(name)
+
+
+@pytest.mark.parametrize(
+    ("mode", "precision"), [("strict", "highest"), ("bf16", "medium"), ("tf32", "high"), ("f16", "highest")]
+)
+def test_torch_is_told_the_fpmath_mode(mode: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is not installed, too."""
+    monkeypatch.setitem(sys.modules, "torch", MagicMock(__version__="0"))
+    load("torch").prepare(case_of(f"--dt=f32 --attr-fpmath={mode}"))
+    sys.modules["torch"].set_float32_matmul_precision.assert_called_with(precision)
