@@ -145,7 +145,7 @@ static void dropout(void) {
     zemm_primitive_attr_set_scales_v3(attr, arg, mask, gnd, gd, dt, host, mode)
 #define STATIC zemm_quantization_mode_static_sazp
 
-/* tests/test_lists.py has the data types of scales and of zero points. */
+/* tests/house/test_lists.py has the data types of scales and of zero points. */
 static void scales(void) {
     const zemm_dims_t groups = {1, 32}, zero = {1, 0}, negative = {-1, 32};
     static const int args[] = {1, 2, 3, 17, 33, 34, 35, 1024, 1025, 16384 | 1, 16384 | 33, 16384 | 17};

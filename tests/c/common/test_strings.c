@@ -4,7 +4,7 @@
 
 #define SAME(a, b) CHECK(!strcmp((a), (b)))
 
-/* tests/test_python_import.py has the names of the values of most enums. */
+/* tests/python/test_python_import.py has the names of the values of most enums. */
 static void names(void) {
     SAME(zemm_status2str((zemm_status_t)77), "unknown status");
     SAME(zemm_dt2str(zemm_f4_e3m0), "unknown dt");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Execution of matmul primitives from C: submemories, types, zero dimensions, scratchpads.
- * tests/test_execute_arguments.py has the refusals of each argument. */
+ * tests/matmul/test_execute_arguments.py has the refusals of each argument. */
 #include "matmul_call.h"
 
 static zemm_engine_t engine;
@@ -144,7 +144,7 @@ static zemm_primitive_desc_t with_zero_points(zemm_scratchpad_mode_t mode) {
     return pd;
 }
 
-/* What a matmul says of the scratchpad that it needs. tests/test_execute_arguments.py passes one. */
+/* What a matmul says of the scratchpad that it needs. tests/matmul/test_execute_arguments.py passes one. */
 static void test_scratchpad(void) {
     zemm_primitive_desc_t library = with_zero_points(zemm_scratchpad_mode_library),
                           user = with_zero_points(zemm_scratchpad_mode_user);
