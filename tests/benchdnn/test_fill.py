@@ -5,8 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from zemm.benchdnn.data import contents, fill, minstd
 from zemm.benchdnn.data.ranges import filling
 from zemm.benchdnn.data.sparse import places
@@ -65,15 +63,6 @@ def test_tensor_follows_the_chunks(density: float) -> None:
             else:
                 want.append(next(draws) if density == 1 or next(choices) else 0)
     assert filled.tolist() == want
-
-
-@given(st.integers(0, 300), st.integers(-9, 0), st.integers(1, 9), st.sampled_from([0.1, 0.5, 1.0]))
-def test_integers_stay_in_range(count: int, low: int, high: int, density: float) -> None:
-    values = fill.integers(count, "SRC", (low, high), density)
-    assert len(values) == count
-    if count:
-        assert values[0] > 0
-        assert low <= values.min() <= values.max() <= high
 
 
 def test_density_and_zero_point() -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.data.layout import Layout
 from zemm.benchdnn.data.reference import expected
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.case import Case
@@ -127,30 +126,6 @@ def test_repro_lines(line: str, repro: str) -> None:
     assert again.case == job.case
 
 
-def run(options: str, more: dict[int, Any], old: float = 0.0) -> list[list[float]]:
-    """What the reference makes of src [[1, 2], [3, 4]] and weights [[1, -1], [2, 0], [0, 1]], which have
-    the two elements of a row as places."""
-    (case,) = cases(*options.split(), "mb2ic1iw2oc3")
-    values: dict[int, Floats] = {
-        args.SRC: np.array([[[1, 2]], [[3, 4]]], np.float32),
-        args.WEI: np.array([[[1, -1]], [[2, 0]], [[0, 1]]], np.float32),
-    }
-    values |= {arg: np.array(value, np.float32) for arg, value in more.items()}
-    layout = Layout((2, 3), (3, 1), case.dt[2], 24)
-    return expected(case, values, np.float32(old), layout).dst.tolist()
-
-
-def test_reference() -> None:
-    assert run("--dir=FWD_D", {}) == [[-1, 2, 2], [-1, 6, 4]]
-    assert run("--dir=FWD_B", {args.BIAS: [10, 20, 30]}) == [[9, 22, 32], [9, 26, 34]]
-    scales = {args.SCALES | args.WEI: [[[1]], [[2]], [[4]]]}
-    assert run("--dir=FWD_D --attr-scales=wei:per_oc", scales) == [[-1, 4, 8], [-1, 12, 16]]
-    add = {args.post_op_arg(0, 2): [[1, 2, 3]]}
-    assert run("--dir=FWD_D --attr-post-ops=add:f32:per_oc", add) == [[0, 4, 5], [0, 8, 7]]
-    rows = {args.post_op_arg(0, 2): [[1], [2]]}
-    assert run("--dir=FWD_D --attr-post-ops=add:f32:per_dim_0", rows) == [[0, 3, 3], [1, 8, 6]]
-
-
 @pytest.mark.parametrize(
     ("options", "dims"),
     [
@@ -187,6 +162,7 @@ def test_timed_rows(capsys: Capture) -> None:
     assert f"ip;FWD_I;{SMALL};acdb;ab;{2 * 3 * 5 * 24}" in lines
 
 
+@pytest.mark.full
 def test_case_file(capsys: Capture) -> None:
     """All cases of the file, but for a few layouts, whose kernels take long to build."""
     code, lines = outcome(capsys, "--summary=no-failures", "--ip", "--match=oc2", "--batch=test_ip_ci")
