@@ -6,38 +6,7 @@ help.
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.grammar import knobs, options
-
-NAMES = [f"--{name}" for name in (*options.NAMES, *knobs.NAMES, "batch", "nothing")]
-PIECES = st.sampled_from(
-    ["src", "wei", "dst", "common", "per_oc", "per_tensor", "f32", "s8", "u4", "1x128", "0.5", "-1", "ab",
-     "abx", "any", "sum", "relu", "add", "select", "prelu", "2x2", "csr", "0", "3", "true", "",
-     "x", "n", "%time%"]
-)  # fmt: skip
-VALUES = st.lists(st.one_of(PIECES, st.sampled_from([":", "+", ",", ".", "x"])), max_size=8).map("".join)
-ARGUMENTS = st.one_of(
-    st.text(max_size=12),
-    st.builds("{}={}".format, st.sampled_from(NAMES), VALUES),
-    st.builds("{}={}".format, st.sampled_from(NAMES), st.text(max_size=12)),
-    st.sampled_from(["--matmul", "2x3:3x4", "--reset", "-v1", "2x0:0x4_nname", "3:3"]),
-    st.sampled_from(["--ip", "ic3oc4", "mb0ic2ih3oc4_nname", "ic3", "oc"]),
-)
-
-
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(["--matmul", "--ip"]), st.lists(ARGUMENTS, max_size=6))
-def test_any_command_line_ends_with_a_sentence(
-    capsys: pytest.CaptureFixture[str], driver: str, arguments: list[str]
-) -> None:
-    arguments = [a for a in arguments if not a.startswith("--mode=")]
-    code = main(["--mode=L", driver, *arguments])
-    err = capsys.readouterr().err
-    assert code in (0, 1, 2)
-    if code:
-        assert err.startswith(("err", "ERROR"))
 
 
 def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:

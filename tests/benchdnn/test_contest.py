@@ -78,15 +78,6 @@ def test_no_bound_without_the_limit_of_the_operations() -> None:
     assert peaks.lines() == ["# peak: f32 100 GOPS, read 10 GB/s", "# peak: int8 n/a: no such instruction"]
 
 
-def test_the_bandwidth_around_a_case_counts_for_it() -> None:
-    run = Peaks({"f32": 1e11, "read": 1e10})
-    case = run.at(4e9)
-    assert case.bound(case_of("--dt=f32"), 10**8, "f32") == ("read", pytest.approx(25))
-    assert run.bound(case_of("--dt=f32"), 10**8, "f32") == ("read", pytest.approx(10))
-    run.raise_to(Peaks({"f32": 2e11, "read": 2e10}))
-    assert (case.value("f32"), case.value("read")) == (2e11, 4e9)
-
-
 @pytest.mark.parametrize(
     ("family", "operands", "unit"),
     [

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.grammar import from_verbose
 
@@ -96,15 +94,6 @@ def test_logs_without_matmuls(tmp_path: Path, capsys: Capture, content: str | No
     error = capsys.readouterr().err
     assert error.startswith("err: ")
     assert words in error
-
-
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 200), st.text(max_size=20), st.integers(0, 30))
-def test_damaged_lines(tmp_path: Path, at: int, text: str, cut: int) -> None:
-    line = EXECUTION.format("zemm", "s8")
-    damaged = line[:at] + text.replace("\n", "") + line[at + cut :]
-    (tmp_path / "log").write_text(f"{line}\n{damaged}\n", encoding="utf-8", errors="replace")
-    assert from_verbose.case_file(tmp_path / "log")[0].startswith("# log: ")
 
 
 LINES = [

@@ -12,6 +12,7 @@ import pytest
 import zemm
 from support_checkpoints import torch, transformers
 from support_gguf import usual_blocks
+from test_transformers_stand_in import OwnLlama
 from zemm.models import random_gguf
 from zemm.models.shapes import Shape
 
@@ -192,18 +193,6 @@ def test_scales_that_are_not_finite(tmp_path: Path) -> None:
         pytest.raises(ValueError, match=f"tensor '{name}' of the file .* not finite"),
     ):
         load(path)
-
-
-class Doubled(torch.nn.Linear):  # type: ignore[misc]
-    def forward(self, x: Any) -> Any:
-        return 2 * super().forward(x)
-
-
-class OwnLlama(transformers.LlamaForCausalLM):  # type: ignore[misc]
-    def __init__(self, config: Any) -> None:
-        super().__init__(config)
-        for layer in self.model.layers:
-            layer.mlp.up_proj.__class__ = Doubled
 
 
 def test_subclasses_stay(tmp_path: Path) -> None:
