@@ -6,7 +6,7 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
-#include "kernels/experts_args.h"
+#include "kernels/args/experts_args.h"
 #include "primitive/sequence.hpp"
 
 namespace zemm::experts {

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from zemm._arrays.torch_tensors import HOST
 from zemm._layers.call import aligned, keep_in_flight, layer_call
-from zemm._layers.calls import recent
 from zemm._layers.experts_step import ExpertsPrimitiveDesc
 from zemm._layers.gate import Gate
+from zemm._layers.primitives import recent
 from zemm._layers.slots import DST, ENDS, SRC, Slot
 from zemm._layers.slots import SCRATCH as OF_LAYER
 from zemm._library import library
