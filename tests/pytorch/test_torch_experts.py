@@ -222,7 +222,9 @@ def test_refusals() -> None:
 )
 def test_refusals_of_a_step(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        ExpertsPrimitiveDesc(zemm.Engine("cpu"), "gate", **{"tokens": 2, "width": 8, **Gate().values, **wrong})
+        ExpertsPrimitiveDesc(
+            zemm.Engine("cpu"), "gate", **{"tokens": 2, "width": 8, **Gate().values, **wrong}
+        )
 
 
 def test_a_compiled_program_is_one_graph() -> None:

@@ -297,8 +297,8 @@ def bound_call(made: tuple[Any, Any]) -> Callable[..., bool]:
 
 def bound_chain(calls: Sequence[tuple[Any, Any]], ntensors: int) -> Callable[[Any, Sequence[Any]], None]:
     """Several calls of layer_call() as one call of the extension: a function of a stream and of the tensors
-    (pointers) that the places of all count. It executes one after the other and waits. Only one thread at a time
-    may call it."""
+    (pointers) that the places of all count. It executes one after the other and waits. Only one thread at a
+    time may call it."""
     run, count, array = lib.chain_run, len(calls), ffi.new("layer_call *[]", [call for call, _ in calls])
     of_call = ffi.new("void *[]", ntensors)
 

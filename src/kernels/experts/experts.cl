@@ -2,8 +2,8 @@
 // The steps of a mixture of experts beside its two products (src/experts/experts.h). Types are read at run
 // time, so that one module serves all models.
 #define WITHOUT_SMALL_FLOATS
-#include "arithmetic/data_type.h"
 #include "args/experts_args.h"
+#include "arithmetic/data_type.h"
 
 typedef global const long *columns_of_expert; // 0: columns as they come
 
@@ -65,11 +65,9 @@ static inline float16 activated(const struct experts_arguments *a, float16 x) {
         return 0.5f * x * (1.f + erf(0.70710677f * x));
     case GATE_GELU_TANH:
         return x / (1.f + exp(-1.5957691f * (x + 0.044715f * x * x * x)));
-    default: {
-        const float16 positive = x < 0.f ? (float16)0.f : x;
-        return a->activation == GATE_RELU ? positive : positive * positive;
     }
-    }
+    const float16 positive = x < 0.f ? (float16)0.f : x;
+    return a->activation == GATE_RELU ? positive : positive * positive;
 }
 
 static inline float16 limited(float16 x, float least, float most) {
