@@ -43,19 +43,21 @@ def weights_of(layer: zemm.Linear) -> Any:
     return layer(np.eye(layer.in_features, dtype=np.float32))
 
 
-def expected(layer: zemm.Linear) -> np.ndarray[Any, Any]:
-    """[K, N], by numpy from the plain arrays."""
-    state, (k, n) = layer.state_dict(), layer.weights.dims
-    values, data_type = state["values"], layer.weights.data_type
+def expected(layer: zemm.Linear, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
+    """[.., K, N], by numpy from the plain arrays, computed in a floating-point type."""
+    state, k, data_type = layer.state_dict(), layer.in_features, layer.weights.data_type
+    values, operands = state["values"], layer.weights._operands()
     if data_type in SUB_BYTE:
-        along_k = elements_of(data_type, values.shape[0]) == k
-        codes = split(values.T if along_k else values, lists.TYPES[data_type].bits)
+        along_k = elements_of(data_type, values.shape[-2]) == k
+        codes = split(values.swapaxes(-1, -2) if along_k else values, lists.TYPES[data_type].bits)
         is_float = data_type == "f4_e2m1"
         values = codes.view(zemm.numpy_dtype(data_type)) if is_float else numbers_of(codes, data_type)
-        values = values.T if along_k else values
+        values = values.swapaxes(-1, -2) if along_k else values
 
-    def whole(name: str) -> Any:
-        array = state[name].astype(np.float64).reshape(-1, n) if name in state else None
-        return 0 if array is None else np.repeat(array, k // len(array), 0)
+    def whole(name: str, absent: int) -> Any:
+        array = state[name].astype(dtype) if name in state else np.array(absent, dtype)
+        if array.ndim < 2:
+            return array
+        return np.repeat(array, operands[name].parameter.k_group, -2)[..., :k, :]
 
-    return (values.astype(np.float64) - whole("zero_points")) * whole("scales") + whole("offsets")
+    return (values.astype(dtype) - whole("zero_points", 0)) * whole("scales", 1) + whole("offsets", 0)
