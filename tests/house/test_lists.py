@@ -125,7 +125,7 @@ def test_matmul_takes_the_types_of_its_columns(engine: zemm.Engine, role: str, n
 
 @pytest.mark.parametrize("name", lists.TYPES)
 def test_reorder_converts_the_types_of_kernels(engine: zemm.Engine, name: str) -> None:
-    src, dst = zemm.MemoryDesc((2, 4), name), zemm.MemoryDesc((2, 4), "f32")
+    src, dst = zemm.MemoryDesc((2, 8), name), zemm.MemoryDesc((2, 8), "f32")
     if lists.TYPES[name].is_converted:
         assert zemm.ReorderPrimitiveDesc(engine, src, dst).impl_info
         return
