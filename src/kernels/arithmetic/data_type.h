@@ -17,7 +17,7 @@ enum {
 
 // Elements of other sizes need functions of their own.
 #define ZEMM_TYPE(name, NAME, number, bits)                                                                  \
-    _Static_assert(bits == 2 || bits == 3 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64,            \
+    _Static_assert((bits >= 2 && bits <= 4) || bits == 8 || bits == 16 || bits == 32 || bits == 64,          \
                    "code that depends on the bits of " #name " is missing");
 #include "lists/types.def"
 

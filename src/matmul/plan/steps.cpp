@@ -348,8 +348,8 @@ private:
 bool needs_steps(const problem &p) {
     return p.quantizes_src() || is_f64(p) || needs_finish(p) || has_float_src_zero_points(p) ||
            is_blocked(p.src) || md_is_sparse(p.src) || md_is_sparse(p.wei) ||
-           crosses_bytes(p.wei.data_type) || is_blocked(p.dst) ||
-           is_blocked(p.bias) || std::ranges::any_of(p.attr.post_ops.entries, is_converted);
+           crosses_bytes(p.wei.data_type) || is_blocked(p.dst) || is_blocked(p.bias) ||
+           std::ranges::any_of(p.attr.post_ops.entries, is_converted);
 }
 
 sequence steps::around(const sequence *inner, size_t inner_size, bool quantizes_src,

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPTQ: weights = scales * (values - zero points), values in words along K.
 
-A word of qweight [K / 8, N] has eight values of 4 bits (four of 8; three words have 32 of 3) of one column, the
-first in its lowest bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the version "gptq" less one. There
-a stored 15 (255) is a 0, as AutoGPTQ's and ExLlama's kernels read it. But GPTQModel and AutoRound subtract
-ones from whole words, where a 0 borrows from its neighbour: adding ones to whole words is the inverse.
+A word of qweight [K / 8, N] has eight values of 4 bits (four of 8; three words have 32 of 3) of one column,
+the first in its lowest bits. qzeros [G, N / 8] has the zero points of eight columns in a word, in the version
+"gptq" less one. There a stored 15 (255, 7) is a 0, as AutoGPTQ's and ExLlama's kernels read it. But GPTQModel
+and AutoRound subtract ones from whole words, where a 0 borrows from its neighbour: adding ones to whole words
+is the inverse.
 g_idx [K] is the group of each row: act-order mixes them, then x has to be brought into the order of groups.
 """
 
@@ -21,6 +22,7 @@ from zemm.transformers._formats import words
 from zemm.transformers._formats.entries import setting
 from zemm.transformers._formats.format import FLOATS, Place, Quantized, Tensors, Wanted
 from zemm.transformers._formats.overrides import GroupedFormat
+
 
 class Gptq(GroupedFormat):
     method, bits = "GPTQ", (3, 4, 8)
