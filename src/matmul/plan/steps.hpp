@@ -13,8 +13,8 @@
 namespace zemm::matmul {
 
 // Whether the problem needs steps: layouts with blocks outside of weights, sparse tensors, u3 weights, zero
-// points of a floating-point src, a src that is quantised, dropout, scales of dst that are results, stochastic
-// rounding, f64.
+// points of a floating-point src, a src that is quantised, dropout, scales of dst that are results,
+// stochastic rounding, f64.
 bool needs_steps(const problem &p);
 
 struct steps {
