@@ -167,6 +167,8 @@ KINDS: dict[str, tuple[dict[str, Any], Store]] = {
     "GPTQ, symmetric": gptq(symmetric=True),
     "GPTQ of 8 bits": gptq(bits=8),
     "GPTQ of 8 bits, symmetric, version 2": gptq(bits=8, symmetric=True, version="gptq_v2"),
+    "GPTQ of 3 bits": gptq(bits=3),
+    "GPTQ of 3 bits, act-order": gptq(bits=3, act_order=True),
     "GPTQ, act-order": gptq(act_order=True),
     "GPTQ of 8 bits, act-order": gptq(bits=8, act_order=True),
     "GPTQ, one group": gptq(group=-1),
@@ -335,7 +337,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
         {"quant_method": "auto-round", "act_bits": 8},
         "has act_bits 8: zemm reads AutoRound with activations of 16 bits or more",
     ),
-    "bits": ({"bits": 3}, "the quantization_config has bits 3: zemm reads GPTQ with 4 or 8"),
+    "bits": ({"bits": 2}, "the quantization_config has bits 2: zemm reads GPTQ with 3 or 4 or 8"),
     "group": (
         {"group_size": 0},
         "has group_size 0, neither a positive integer nor -1",

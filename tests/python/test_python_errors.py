@@ -178,7 +178,7 @@ TABLE: dict[str, tuple[Make, list[str]]] = {
     "floats_f64": (lambda _: zemm.quantize_floats(np.ones(32)), ["x has type f64", "f32, f16"]),
     "floats_number": (lambda _: zemm.quantize_floats(np.float32(1)), ["single number"]),
     "floats_stream": (lambda h: zemm.quantize_floats(F32, stream=h.stream), ["a stream is for a Memory"]),
-    "weights_bits": (lambda _: zemm.quantize_weights(W32, "8"), ["bits is '8'", "8, 4 and 2"]),
+    "weights_bits": (lambda _: zemm.quantize_weights(W32, "8"), ["bits is '8'", "8, 4, 3 and 2"]),
     "weights_4d": (lambda _: zemm.quantize_weights(W32[None, None], 8), ["w has shape", "[E, K, N]"]),
     "dtype_object": (lambda _: zemm.dtype_name(object()), ["dtype is an object", "bf16 (bfloat16)"]),
     "pack_text": (lambda _: zemm.pack_int4("ab"), ["values of type <U2"]),
