@@ -12,7 +12,7 @@ from support_gguf import SMALL_FLOATS, expected, random_blocks
 from support_process import captured
 from support_tree import ROOT
 from zemm._library.lists import GGUF_BLOCKS
-from zemm.gguf.formats import FORMATS, Parts
+from zemm.gguf.formats import FORMATS, Format, Parts
 
 # The backend's type of codes.
 CODES = {row["name"]: row["codes"] for row in GGUF_BLOCKS if row["codes"] != "data_type_undef"}
