@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types, algorithms, GPUs, scalings of floats and instruction sets. The heads of
-src/lists/types.def and algs.def, of src/lists/gpus.def, src/lists/scalings.def and src/lists/isa.def
-explain the columns."""
+"""Data types, algorithms, GPUs, scalings of floats, instruction sets and ggml's blocks. The heads of the
+lists in src/lists explain the columns."""
 
 import json
 from collections.abc import Iterable
@@ -84,6 +83,7 @@ FLOAT_SCALINGS = {
 ISAS = _isas("ZEMM_CPU_ISA", "ZEMM_XE_ISA")
 UNITS = _isas("ZEMM_UNIT")  # that multiply
 FAMILIES = _isas("ZEMM_FAMILY")  # of kernels
+GGUF_BLOCKS = tuple(_LISTS["gguf_blocks"])
 GPUS: tuple[dict[str, Any], ...] = tuple(_LISTS["gpus"])  # the rows of all macros
 
 
