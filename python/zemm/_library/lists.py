@@ -105,7 +105,7 @@ def own_and_emulated(kind: str, features: Iterable[str]) -> tuple[list[str], lis
 
 
 def isas_with(*names: str) -> frozenset[str]:
-    """The instruction sets of these names, with those that they need or have, too."""
+    """The instruction sets of these names, and all that they need or have."""
     found = set(names)
     for name, row in reversed(ISAS.items()):
         if name in found:
