@@ -112,7 +112,7 @@ class CompressedTensors(Format):
 
 
 def _unit(scheme: Scheme) -> int:
-    """The package wants K to be a multiple of this. Where it is 1, the last group or block of K may be shorter."""
+    """The package wants K to be a multiple of this. Where it is 1, the last group or block may be shorter."""
     if scheme.format == MXFP8:
         return scheme.group or 1
     return math.lcm(scheme.group or 1, 2) if scheme.format in (NVFP4, MXFP4) else 1
