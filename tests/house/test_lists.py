@@ -109,7 +109,7 @@ def test_python_knows_all_algorithms() -> None:
 def test_matmul_takes_the_types_of_its_columns(engine: zemm.Engine, role: str, name: str) -> None:
     """All other operands are f16, because oneDNN defines f16 with any type but f64, which has f64."""
     types = {**dict.fromkeys(ROLES, "f64" if name == "f64" else "f16"), role: name}
-    shapes = {"src": (4, 8), "weights": (8, 4), "dst": (4, 4), "bias": (1, 4)}
+    shapes = {"src": (4, 8), "weights": (8, 8), "dst": (4, 8), "bias": (1, 8)}
     src, weights, dst, bias = (zemm.MemoryDesc(shapes[r], types[r]) for r in ROLES)
     attr = zemm.Attr()
     attr.set_fpmath_mode("f16", apply_to_int=True)

@@ -82,10 +82,12 @@ TorchDtype.__module__ = "torch"
 def test_every_spelling(name: words.DataType) -> None:
     dtype = zemm.numpy_dtype(name)
     spellings = [name, dtype.name, dtype, dtype.type, dtype.newbyteorder(">"), f"torch.{dtype.name}"]
-    for spelling in (*spellings, TorchDtype(dtype.name)):
+    if name == "u3":  # numpy has no type of 3 bits
+        del spellings[1:]
+    for spelling in (*spellings, TorchDtype(dtype.name if name != "u3" else name)):
         assert zemm.dtype_name(spelling) == name
         assert zemm.numpy_dtype(spelling) == dtype
-        assert zemm.MemoryDesc((2, 4), spelling) == zemm.MemoryDesc((2, 4), name)
+        assert zemm.MemoryDesc((2, 8), spelling) == zemm.MemoryDesc((2, 8), name)
 
 
 def test_spellings_of_torch() -> None:

@@ -6,10 +6,9 @@
 #include "reorder/reorder_spec.h"
 
 static inline void copy_element(bytes src, long from, global uchar *dst, long to) {
-    switch (spec_bits()) {
-    default:
+    if (spec_bits() < 8)
         store_narrow(dst, spec_bits(), to, load_narrow(src, spec_bits(), from));
-        break;
+    switch (spec_bits()) {
     case 8:
         dst[to] = src[from];
         break;
@@ -47,10 +46,9 @@ static inline void store_int(global uchar *dst, long to, long x) {
 }
 
 static inline void store_zero(global uchar *dst, long to) {
-    switch (spec_bits()) {
-    default:
+    if (spec_bits() < 8)
         store_narrow(dst, spec_bits(), to, 0);
-        break;
+    switch (spec_bits()) {
     case 8:
         dst[to] = 0;
         break;

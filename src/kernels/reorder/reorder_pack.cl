@@ -106,10 +106,9 @@ static inline void pack_edge(bytes src, long first, global const struct pack_pro
             const long to = ((long)(k / unit()) * p->columns + n / together * together) * unit() +
                             k % unit() * together + n % together;
             const bool inside = k < k_left && n < n_left;
-            switch (spec_bits()) {
-            default:
+            if (spec_bits() < 8)
                 store_narrow(dst, spec_bits(), to, inside ? load_narrow(src, spec_bits(), from) : 0);
-                break;
+            switch (spec_bits()) {
             case 8:
                 dst[to] = inside ? src[from] : 0;
                 break;
