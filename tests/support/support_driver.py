@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Case lines of zemm-benchdnn as tests: the driver builds each case and compares with its reference."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import zemm
+from zemm.benchdnn.data import build
+from zemm.benchdnn.grammar.expand import Job, expand
+from zemm.benchdnn.run import verdict
+from zemm.benchdnn.run.runner import Runner
+from zemm.benchdnn.run.tensors import Tensors
+
+Result = verdict.Result
+
+
+def results(line: str, **options: object) -> list[Result]:
+    """What comes of each case of a line. options: other values of the driver's options."""
+    runner = Runner(lambda job, stage: None)
+    cases = [job.case for job in expand(line.split())[0]]
+    assert cases, line
+    changed = [replace(case, options=replace(case.options, **options)) for case in cases]  # type: ignore[arg-type]
+    return [runner.run(Job(index, case, "")) for index, case in enumerate(changed)]
+
+
+def check(line: str) -> list[Result]:
+    """Each case of a line passes."""
+    found = results(line)
+    for result in found:
+        assert result.state == verdict.PASSED, f"{result.sentence} {result.lines}"
+    return found
+
+
+def check_row(monkeypatch: pytest.MonkeyPatch, row: str, line: str) -> None:
+    """Each case of a line passes on the row, or the row says why it does not take it."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    for result in results(line):
+        if result.state == verdict.UNIMPLEMENTED:
+            why = result.sentence.split(f"{row}: ", 1)[1].split(";")[0]
+            assert "ZEMM_KERNEL" not in why
+            continue
+        assert result.state == verdict.PASSED, f"{result.sentence} {result.lines}"
+
+
+def prepared(engine: zemm.Engine, line: str) -> tuple[Any, Tensors]:
+    """The descriptor of a case line, and its filled tensors."""
+    ((job,), _) = expand(line.split())
+    pd = build.primitive_desc(zemm, engine, job.case)
+    return pd, Tensors(zemm, engine, job.case, pd, verdict.Result())
