@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from support_driver import check, check_row, prepared
+from support_driver import check, check_row, prepared, turns
 from support_rows import CPU_ROWS, ROWS
 
 GENERIC = "matmul_any_any_any_64x32x64_generic"
@@ -79,8 +79,9 @@ def test_few_rows_of_many(dst: str, sizes: str) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.decided(cases=turns(3))
 @pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("row", ROWS[::2])
+@pytest.mark.parametrize("row", ROWS)
 def test_row(monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
     check_row(monkeypatch, row, of_rows(name))
 
