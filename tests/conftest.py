@@ -23,6 +23,7 @@ import pytest
 import support_signals
 import zemm
 from hypothesis import settings
+from support_engine import the_engine
 
 # Others may use the machine, so a single example may take any time.
 settings.register_profile("zemm", deadline=None)
@@ -141,10 +142,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.fixture(scope="session")
 def engine() -> zemm.Engine:
-    try:
-        return zemm.Engine("cpu")
-    except zemm.ZemmError as error:
-        pytest.fail(f"the CPU engine cannot be created: {error}", pytrace=False)
+    return the_engine()
 
 
 @pytest.fixture(scope="session")

@@ -56,8 +56,8 @@ def runtime_pd(engine: zemm.Engine, p: Problem, unknown: str) -> zemm.MatmulPrim
     return zemm.MatmulPrimitiveDesc(engine, src, wei, dst, bias, make_attr(p))
 
 
-def call_of(engine: zemm.Engine, p: Problem) -> Call:
-    return make_call(engine, replace(p, scratchpad="library"), make_data(p))
+def call_of(p: Problem) -> Call:
+    return make_call(replace(p, scratchpad="library"), make_data(p))
 
 
 def check(stream: zemm.Stream, primitive: zemm.Primitive, p: Problem, call: Call) -> None:
@@ -92,7 +92,7 @@ def test_results(engine: zemm.Engine, stream: zemm.Stream, name: str, unknown: s
     for rows in (0,) if fixed_rows or parts or p.ndims == 12 else (0, 1, 5):
         m = p.src_dims[-2] + rows
         shape = replace(p, src_dims=(*p.src_dims[:-2], m, p.src_dims[-1]))
-        call = call_of(engine, shape)
+        call = call_of(shape)
         if p.any_tags:  # the layout that the descriptor with runtime values has chosen
             call.args[ARGS["wei"]] = zemm.reorder(call.args[ARGS["wei"]], pd.query_md("weights_md"))
         if p.ndims == 3 and unknown == "m" and rows:
@@ -140,13 +140,13 @@ def test_contradictions(engine: zemm.Engine, stream: zemm.Stream) -> None:
             "SCALES . ARG_WEIGHTS.*3x18",
         ),
     ]:
-        call = call_of(engine, BASE)
+        call = call_of(BASE)
         args = {**call.args, **changes}
         with pytest.raises((ValueError, NotImplementedError), match=words):
             primitive.execute(stream, args)
         stream.wait()
         assert np.array_equal(call.dst_bytes, call.before), words
-    check(stream, primitive, BASE, call_of(engine, BASE))
+    check(stream, primitive, BASE, call_of(BASE))
 
 
 def test_contradictions_at_creation(engine: zemm.Engine) -> None:
@@ -171,8 +171,8 @@ def test_post_op_of_another_size(engine: zemm.Engine, stream: zemm.Stream) -> No
     """A binary post-op's source tells the size of dst: others are refused at execution."""
     p = replace(BASE, post_ops=(PostOp("binary", "binary_add", mask=3),))
     primitive = zemm.Primitive(runtime_pd(engine, p, "dims"))
-    check(stream, primitive, p, call_of(engine, p))
-    other = call_of(engine, replace(p, src_dims=(6, 64)))
+    check(stream, primitive, p, call_of(p))
+    other = call_of(replace(p, src_dims=(6, 64)))
     with pytest.raises(ValueError, match=r"post-op 0.*5x18.*6x18"):
         primitive.execute(stream, other.args)
 
@@ -191,12 +191,12 @@ def test_queries(engine: zemm.Engine) -> None:
 @pytest.mark.parametrize("unknown", ["m", "nothing"])
 def test_next_impl(engine: zemm.Engine, stream: zemm.Stream, unknown: str) -> None:
     """next_impl() leaves implementations out for every shape."""
-    pd = runtime_pd(engine, BASE, unknown) if unknown == "m" else make_pd(engine, BASE)
+    pd = runtime_pd(engine, BASE, unknown) if unknown == "m" else make_pd(BASE)
     names = [pd.impl_info]
     while pd.next_impl():
         names.append(pd.impl_info)
         if names[-1] in SMALL_ROWS:  # test_kernels.py has results of each row
-            check(stream, zemm.Primitive(pd), BASE, call_of(engine, BASE))
+            check(stream, zemm.Primitive(pd), BASE, call_of(BASE))
     assert len(set(names)) == len(names) > 1
     assert SMALL_ROWS & set(names[1:])
     assert not pd.next_impl()
@@ -206,7 +206,7 @@ def test_next_impl(engine: zemm.Engine, stream: zemm.Stream, unknown: str) -> No
 def test_more_shapes_than_are_kept(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """A primitive keeps 128 shapes. Others are planned again; running work keeps what it needs."""
     primitive = zemm.Primitive(runtime_pd(engine, BASE, "m"))
-    calls = [(q, call_of(engine, q)) for m in range(1, 140) for q in [replace(BASE, src_dims=(m, 64))]]
+    calls = [(q, call_of(q)) for m in range(1, 140) for q in [replace(BASE, src_dims=(m, 64))]]
     for _, call in calls:
         primitive.execute(stream, call.args)
     stream.wait()
@@ -224,7 +224,7 @@ def test_threads(engine: zemm.Engine) -> None:
         stream = zemm.Stream(engine)
         for m in range(1, 40):
             p = replace(BASE, src_dims=(1 + (m * (thread + 1)) % 20, 64))
-            check(stream, primitive, p, call_of(engine, p))
+            check(stream, primitive, p, call_of(p))
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
@@ -233,7 +233,7 @@ def test_threads(engine: zemm.Engine) -> None:
 def test_empty(engine: zemm.Engine, stream: zemm.Stream) -> None:
     primitive = zemm.Primitive(runtime_pd(engine, BASE, "m"))
     p = replace(BASE, src_dims=(0, 64))
-    primitive.execute(stream, call_of(engine, p).args)
+    primitive.execute(stream, call_of(p).args)
     stream.wait()
 
 

@@ -278,7 +278,7 @@ def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
     descriptors, reasons = {}, set()
     for name, problem in PROBLEMS.items():
         try:
-            descriptors[name] = make_pd(engine, problem)
+            descriptors[name] = make_pd(problem)
         except NotImplementedError as error:
             reasons.add(str(error).split(f"{row}: ")[-1].split(";")[0])
     names = list(descriptors)
