@@ -22,7 +22,7 @@ LINES = {
     "whole_s32": "--dt=u8:s8:s32 --attr-post-ops=mul_inplace:s32 37x64:64x46",
     "rows": f"--dtag=any --strides=::135x1 {CHAIN.format('f32')} 3x70:70x130",
     "columns": f"--dtag=any --strides=::1x40 {CHAIN.format('f32')} 37x70:70x46",
-    "batch": f"--dtag=bdac {CHAIN.format('f32')} 2x3x19x40:1x3x40x33",
+    "batch": f"--allow-enum-tags-only=0 --dtag=bdac {CHAIN.format('f32')} 2x3x19x40:1x3x40x33",
     "batch_shared": f"--dtag=cab {CHAIN.format('f32')} 5x9x40:1x40x33",
     "long_k": f"{CHAIN.format('f32')} 2x6000:6000x64",
     "long_k_s8": f"{BYTES.format('f32', 'u8')} 2x8192:8192x64",
@@ -31,8 +31,8 @@ LINES = {
     f"{CHAIN.format('f16')} 20x128:128x64",
     "any": f"--stag=any --wtag=any --dtag=any {CHAIN.format('f32')} 37x70:70x46",
     "scaled": f"--dt=f32:f32:f16 --attr-scales=dst:per_oc {CHAIN.format('f16')} 37x70:70x46",
-    "shared_bytes": f"--dt=f32:f32:f4_e2m1 --dtag=ba --attr-scales=dst:per_oc {CHAIN.format('f4_e2m1')} "
-    "31x3:3x65",
+    "shared_bytes": "--dt=f32:f32:f4_e2m1 --dtag=any --strides=::1x32 --attr-scales=dst:per_oc "
+    f"{CHAIN.format('f4_e2m1')} 31x3:3x65",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
-from support_execute import dst_of, memory_of
+from support_execute import dst_of, execute, memory_of
 from support_rows import ROWS
 
 SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
@@ -129,8 +129,11 @@ def test_runtime_dims(engine: zemm.Engine) -> None:
 def test_f4_saturates_in_any_case(engine: zemm.Engine) -> None:
     x = np.array([[100.0, -100.0, 6.0, np.inf]], np.float32)
     for saturation in (True, False):
-        got = matmul(engine, x, "f4_e2m1", attributes(saturation))
-        assert got.astype(np.float32).tolist() == [[6, -6, 6, 6]]
+        tensors = [((1, 1), "f32"), ((1, 4), "f32"), ((1, 4), "f4_e2m1")]
+        mds = (zemm.MemoryDesc(*tensor) for tensor in tensors)  # type: ignore[arg-type]
+        pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attributes(saturation))
+        made = execute(zemm.Stream(engine), pd, {SRC: ONE, WEIGHTS: x})
+        assert made[DST].read().tolist() == [0xF7, 0x77]
 
 
 def test_refusals(engine: zemm.Engine) -> None:

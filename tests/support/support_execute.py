@@ -9,8 +9,9 @@ from zemm.primitive import PrimitiveDesc
 
 
 def memory_of(engine: zemm.Engine, array: np.ndarray, md: zemm.MemoryDesc | None = None) -> zemm.Memory:
-    """A memory with the values of an array, row-major if no descriptor is given."""
-    made = zemm.Memory(md or zemm.MemoryDesc(array.shape, zemm.dtype_name(array.dtype)), engine)
+    """A memory with the values of an array, row-major if no descriptor with dimensions is given."""
+    own = zemm.MemoryDesc(array.shape, zemm.dtype_name(array.dtype))
+    made = zemm.Memory(md if md and md.ndims else own, engine)
     made.write(array)
     return made
 
