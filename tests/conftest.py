@@ -4,11 +4,11 @@
 The fixtures are the CPU engine, which every machine must have, a stream on it, and what processes
 of a test inherit.
 
-Without an option pytest runs the quick tier: each kernel, type and attribute. `--full` runs all cases. A test marked `full` is not in the quick tier. A test marked
-`quick(cases=f)` has those cases in the quick tier for which f returns true; f gets the test's
-parameters by name. A test marked `decided(cases=f)` is a product whose other cases run with `--full`
-only if f returns true: those that show a decision of the library (support_decisions.py).
-`--part=I/N` runs one of N parts of what was chosen.
+Without an option pytest runs the quick tier: each kernel, type and attribute. `--full` runs all cases. A
+test marked `full` is not in the quick tier. A test marked `quick(cases=f)` has those cases in the quick
+tier for which f returns true; f gets the test's parameters by name. A test marked `decided(cases=f)` is a
+product whose other cases run with `--full` only if f returns true: those that show a decision of the
+library (support_decisions.py). `--part=I/N` runs one of N parts of what was chosen.
 """
 
 import inspect
