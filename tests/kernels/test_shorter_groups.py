@@ -86,7 +86,10 @@ def with_whole_groups(line: str) -> str:
     sizes = [int(size) for pair in re.findall(r":(\d+)x(\d+)[ +]", line) for size in pair]
     unit, k = math.lcm(*sizes), int(re.findall(r"x(\d+):", line)[-1])
     assert any(k % size for size in sizes), line
-    return re.sub(rf"x{k}\b", f"x{-(-k // unit) * unit}", line)
+    whole = -(-k // unit) * unit
+    return (
+        line.replace(f"x{k}:", f"x{whole}:").replace(f":{k}x", f":{whole}x").replace(f"x{k}x", f"x{whole}x")
+    )
 
 
 # Why a row may take whole groups of a problem, but not K: it reads src by fours, or in blocks.
