@@ -158,7 +158,7 @@ def make_post_ops(p: Problem) -> zemm.PostOps:
     return ops
 
 
-def make_pd(p: Problem) -> zemm.MatmulPrimitiveDesc:
+def make_pd(p: Problem, engine: zemm.Engine | None = None) -> zemm.MatmulPrimitiveDesc:
     def descriptor(name: str) -> zemm.MemoryDesc:
         dims, dt = p.dims(name), getattr(p, f"{name}_dt")
         tag = p.wei_tag if name == "wei" else None
@@ -176,7 +176,7 @@ def make_pd(p: Problem) -> zemm.MatmulPrimitiveDesc:
 
     bias = zemm.MemoryDesc(masked(p.dst_dims, p.bias_mask), p.bias_dt) if p.bias_dt else None
     src, wei, dst = (descriptor(name) for name in ("src", "wei", "dst"))
-    return zemm.MatmulPrimitiveDesc(the_engine(), src, wei, dst, bias, make_attr(p))
+    return zemm.MatmulPrimitiveDesc(engine or the_engine(), src, wei, dst, bias, make_attr(p))
 
 
 @dataclass
