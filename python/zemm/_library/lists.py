@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types, algorithms, GPUs, scalings of floats and instruction sets. The heads of
-src/kernels/types.def and algs.def, of src/ze/gpus.def, src/common/scalings.def and src/isa/isa.def
-explain the columns."""
+"""Data types, algorithms, attributes, GPUs, scalings of floats and instruction sets. The heads of
+src/kernels/types.def and algs.def, of src/common/attributes.def and scalings.def, src/ze/gpus.def and
+src/isa/isa.def explain the columns."""
 
 import json
 from collections.abc import Iterable
@@ -31,6 +31,15 @@ class Algorithm:
     number: int
     kind: str  # eltwise or binary
     of: str  # in place: the algorithm that it computes with dst as src1; else ""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    name: str  # Attr.set_<name>
+    kind: str  # flag, mode, size, tensor or own
+    option: str  # of the driver, without --
+    is_extension: bool  # oneDNN lacks it
+    for_peers: bool  # --peer-<option> gives peers another value
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,11 @@ def _algorithm(row: dict[str, Any]) -> Algorithm:
     return Algorithm(row["name"], row["number"], kind, row.get("of", ""))
 
 
+def _attribute(row: dict[str, Any]) -> Attribute:
+    kind = row["macro"].removeprefix("ZEMM_").removesuffix("_ATTRIBUTE").lower()
+    return Attribute(row["name"], kind, row["option"], row["is_extension"], row["for_peers"])
+
+
 def _isas(*macros: str) -> dict[str, dict[str, Any]]:
     """The rows of these macros in isa.def, by name."""
     return {row["name"]: row for row in _LISTS["isas"] if row["macro"] in macros}
@@ -78,6 +92,7 @@ _LISTS = json.loads(package_file("lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
 ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
 IN_PLACE = {algorithm.name: algorithm.of for algorithm in ALGORITHMS if algorithm.of}
+ATTRIBUTES = {row["name"]: _attribute(row) for row in _LISTS["attributes"]}
 FLOAT_SCALINGS = {
     row["name"]: FloatScaling(row["mode"], row["type"], row["group"]) for row in _LISTS["scalings"]
 }

@@ -17,7 +17,7 @@ from zemm.benchdnn.layout import Bytes
 from zemm.benchdnn.ranges import filling
 from zemm.benchdnn.verdict import Result
 
-_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "reductions")
+_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "precomputed_reductions")
 Memories = dict[int, Any]
 
 

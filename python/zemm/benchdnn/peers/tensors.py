@@ -9,7 +9,7 @@ from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import Floats
 from zemm.benchdnn.ranges import filling
 
-_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "reductions")
+_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "precomputed_reductions")
 
 
 def tensors(case: Case) -> list[tuple[Argument, Floats]]:
