@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// libdnnl.so.3 without oneDNN's headers: the BLAS functions, the functions of primitives that zemm
+// does not have, and the settings. tests/dropin/test_dropin.py compiles a program with oneDNN's headers.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "destroy.h"
+#include "dropin.h"
+
+namespace {
+
+std::mt19937 generator(14);
+
+int random_in(int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(generator);
+}
+
+bool says(const char *part) {
+    return std::strstr(zemm_last_error(), part);
+}
+
+// A row-major matrix with gaps behind its rows.
+template <typename T> struct stored {
+    zemm_dim_t rows, columns, ld;
+    std::vector<T> data;
+    stored(zemm_dim_t r, zemm_dim_t c, int low, int high)
+        : rows(r), columns(c), ld(c + 3), data(size_t(r * ld)) {
+        for (T &value : data)
+            value = T(random_in(low, high));
+    }
+    double at(bool transposed, zemm_dim_t i, zemm_dim_t j) const {
+        return double(transposed ? data[size_t(j * ld + i)] : data[size_t(i * ld + j)]);
+    }
+};
+
+template <typename T>
+stored<T> operand(bool transposed, zemm_dim_t rows, zemm_dim_t columns, int low, int high) {
+    return transposed ? stored<T>(columns, rows, low, high) : stored<T>(rows, columns, low, high);
+}
+
+constexpr zemm_dim_t m = 7, n = 19, k = 37;
+
+// Small integers: every sum is exact in f32.
+void test_sgemm(bool transa, bool transb, float alpha, float beta) {
+    const auto a = operand<float>(transa, m, k, -4, 4), b = operand<float>(transb, k, n, -4, 4);
+    stored<float> c(m, n, -9, 9);
+    const stored<float> before = c;
+    CHECK(dnnl_sgemm(transa ? 'T' : 'n', transb ? 't' : 'N', m, n, k, alpha, a.data.data(), a.ld,
+                     b.data.data(), b.ld, beta, c.data.data(), c.ld) == zemm_success);
+    for (zemm_dim_t i = 0; i < m; ++i)
+        for (zemm_dim_t j = 0; j < c.ld; ++j) {
+            double expected = before.at(false, i, j); // the gap behind a row
+            if (j < n) {
+                double sum = 0;
+                for (zemm_dim_t l = 0; l < k; ++l)
+                    sum += a.at(transa, i, l) * b.at(transb, l, j);
+                expected = double(alpha) * sum + double(beta) * expected;
+            }
+            CHECK(c.at(false, i, j) == expected);
+        }
+}
+
+template <typename T, typename F>
+void test_integer_gemm(F gemm, bool transa, bool transb, char offsetc, float alpha, int ao, int bo,
+                       float beta, std::vector<int32_t> co) {
+    const int low = std::is_signed_v<T> ? -128 : 0, high = low + 255;
+    const auto a = operand<T>(transa, m, k, low, high);
+    const auto b = operand<int8_t>(transb, k, n, -128, 127);
+    stored<int32_t> c(m, n, -1000000000, 1000000000);
+    const stored<int32_t> before = c;
+    CHECK(gemm(transa ? 't' : 'N', transb ? 'T' : 'n', offsetc, m, n, k, alpha, a.data.data(), a.ld, T(ao),
+               b.data.data(), b.ld, int8_t(bo), beta, c.data.data(), c.ld, co.data()) == zemm_success);
+    for (zemm_dim_t i = 0; i < m; ++i)
+        for (zemm_dim_t j = 0; j < c.ld; ++j) {
+            double expected = before.at(false, i, j);
+            if (j < n) {
+                double sum = 0;
+                for (zemm_dim_t l = 0; l < k; ++l)
+                    sum += (a.at(transa, i, l) - ao) * (b.at(transb, l, j) - bo);
+                const size_t place = offsetc == 'C' ? size_t(i) : offsetc == 'r' ? size_t(j) : 0;
+                expected = double(alpha) * sum + double(beta) * expected + co[place];
+                expected = std::nearbyint(std::fmin(std::fmax(expected, INT32_MIN), INT32_MAX));
+            }
+            CHECK(c.at(false, i, j) == expected);
+        }
+}
+
+void test_gemms() {
+    for (const bool transa : {false, true})
+        for (const bool transb : {false, true})
+            test_sgemm(transa, transb, 1, 0);
+    test_sgemm(true, false, 0.5f, 2);
+    test_sgemm(false, false, 1, 1);
+
+    const std::vector<int32_t> zeros(32), zero(1);
+    std::vector<int32_t> offsets(32);
+    for (int32_t &value : offsets)
+        value = random_in(-1000000000, 1000000000);
+    for (const bool transa : {false, true})
+        for (const bool transb : {false, true})
+            test_integer_gemm<uint8_t>(dnnl_gemm_u8s8s32, transa, transb, 'F', 1, 0, 0, 0, zero);
+    test_integer_gemm<uint8_t>(dnnl_gemm_u8s8s32, false, false, 'F', 1, 255, -128, 0, {123456789});
+    test_integer_gemm<uint8_t>(dnnl_gemm_u8s8s32, true, true, 'C', 1, 3, 5, 1, offsets);
+    test_integer_gemm<uint8_t>(dnnl_gemm_u8s8s32, false, true, 'r', 0.3f, 0, 7, 2.5f, offsets);
+    test_integer_gemm<int8_t>(dnnl_gemm_s8s8s32, false, false, 'C', 1, -128, 127, 0, zeros);
+    test_integer_gemm<int8_t>(dnnl_gemm_s8s8s32, true, false, 'r', -2, 5, 0, 0, offsets);
+}
+
+void test_gemms_without_work() {
+    float a[4] = {1, 1, 1, 1}, c[4] = {1, 2, 3, NAN};
+    CHECK(dnnl_sgemm('N', 'N', 0, 2, 2, 1, a, 2, a, 2, 0, c, 2) == zemm_success);
+    CHECK(c[0] == 1);
+    CHECK(dnnl_sgemm('N', 'N', 1, 3, 0, 1, a, 1, a, 3, 2, c, 3) == zemm_success);
+    CHECK(c[0] == 2 && c[1] == 4 && c[2] == 6 && std::isnan(c[3]));
+    CHECK(dnnl_sgemm('N', 'N', 2, 2, 0, 1, a, 1, a, 2, 0, c, 2) == zemm_success);
+    CHECK(c[0] == 0 && c[3] == 0);
+}
+
+void test_refusals_of_gemms() {
+    float a[4] = {1, 2, 3, 4}, c[4] = {9, 9, 9, 9};
+    INVALID("transa", dnnl_sgemm('X', 'N', 2, 2, 2, 1, a, 2, a, 2, 0, c, 2));
+    INVALID("leading dimension of A is 1, at least 2", dnnl_sgemm('N', 'N', 2, 2, 2, 1, a, 1, a, 2, 0, c, 2));
+    INVALID("B is NULL", dnnl_sgemm('N', 'N', 2, 2, 2, 1, a, 2, nullptr, 2, 0, c, 2));
+    CHECK(dnnl_sgemm('N', 'N', 2, -1, 2, 1, a, 2, a, 2, 0, c, 2) == zemm_invalid_arguments);
+    CHECK(c[0] == 9 && c[3] == 9);
+    const uint8_t u8[4] = {};
+    const int8_t s8[4] = {};
+    int32_t s32[4] = {7, 7, 7, 7}, co[1] = {};
+    INVALID("offsetc", dnnl_gemm_u8s8s32('N', 'N', 'X', 2, 2, 2, 1, u8, 2, 0, s8, 2, 0, 0, s32, 2, co));
+    INVALID("co is NULL",
+            dnnl_gemm_u8s8s32('N', 'N', 'F', 2, 2, 2, 1, u8, 2, 0, s8, 2, 0, 0, s32, 2, nullptr));
+    CHECK(s32[0] == 7 && s32[3] == 7);
+    for (const zemm_dim_t huge :
+         {zemm_dim_t{1} << 31, zemm_dim_t{1} << 32}) // more than a vector, or size_t, takes
+        for (const zemm_dim_t depth : {0, 1})
+            CHECK(dnnl_gemm_s8s8s32('N', 'N', 'F', huge, huge, depth, 2, s8, std::max<zemm_dim_t>(depth, 1),
+                                    0, s8, huge, 0, 0, s32, huge, co) == zemm_invalid_arguments);
+    CHECK(says("elements"));
+    CHECK(s32[0] == 7 && s32[3] == 7);
+}
+
+// A call with arguments of any kind is refused, and the output stays as it is.
+void test_absent_functions() {
+    int count = 0;
+    zemm_primitive_desc_t pd = nullptr;
+#define DNNL_ABSENT(name, sentence)                                                                          \
+    CHECK(dnnl_##name(&pd, nullptr, 1, 2.0, nullptr, 0, 0, 0, 0, 0) == zemm_unimplemented);                  \
+    CHECK(says(sentence));                                                                                   \
+    CHECK(!pd);                                                                                              \
+    ++count;
+#include "compat/compat.def"
+    CHECK(count > 50);
+    CHECK(dnnl_convolution_forward_primitive_desc_create(&pd) == zemm_unimplemented);
+    CHECK(says("zemm has no convolution: its primitives are matmul, inner product (forward), reorder and "
+               "dynamic_quantize"));
+}
+
+own<zemm_engine_t> cpu_engine() {
+    own<zemm_engine_t> engine;
+    OK(zemm_engine_create(&engine, zemm_cpu, 0));
+    return engine;
+}
+
+void test_settings() {
+    const zemm_version_t *version = dnnl_version();
+    CHECK(version->major == 3 && version->minor >= 13);
+    CHECK(std::string(version->hash).starts_with("zemm "));
+    CHECK(version->cpu_runtime == ZEMM_RUNTIME_ZE);
+
+    int enabled = -1;
+    OK(zemm_set_verbose(0));
+    CHECK(dnnl_verbose_profiling_enabled(&enabled) == zemm_success && enabled == 0);
+    OK(zemm_set_verbose(1));
+    CHECK(dnnl_verbose_profiling_enabled(&enabled) == zemm_success && enabled == 1);
+    OK(zemm_set_verbose(0));
+    CHECK(dnnl_verbose_profiling_enabled(nullptr) == zemm_invalid_arguments);
+
+    CHECK(dnnl_get_cpu_isa_hints() == 0);
+    CHECK(dnnl_set_cpu_isa_hints(1) == zemm_success && dnnl_get_cpu_isa_hints() == 1);
+    CHECK(dnnl_set_cpu_isa_hints(2) == zemm_invalid_arguments && dnnl_get_cpu_isa_hints() == 1);
+
+    const auto engine = cpu_engine();
+    const char *features;
+    OK(zemm_engine_get_features(engine, &features));
+    const std::string isa = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
+    const bool has_amx = std::strstr(features, "amx_int8") && std::strstr(features, "amx_bf16");
+    CHECK((isa == "cpu_isa_avx10_1_512_amx") == has_amx);
+    CHECK((isa.find("avx512_core") != std::string::npos) ==
+          (!has_amx && std::strstr(features, "avx512") != nullptr));
+    CHECK((isa == "cpu_isa_avx512_core_vnni") ==
+          (!has_amx && std::strstr(features, "avx512_vnni") != nullptr));
+
+    CHECK(!std::strcmp(dnnl_cpu_isa2str(0x7), "cpu_isa_avx2"));
+    CHECK(!std::strcmp(dnnl_cpu_isa2str(0x2), "unknown cpu_isa"));
+    CHECK(!std::strcmp(dnnl_cpu_isa_hints2str(1), "cpu_isa_prefer_ymm"));
+    CHECK(!std::strcmp(dnnl_rnn_flags2str(1), "rnn_flags_diff_weights_overwrite"));
+    CHECK(!std::strcmp(dnnl_rnn_direction2str(3), "bidirectional_concat"));
+}
+
+own<zemm_memory_desc_t> tensor(std::vector<zemm_dim_t> dims) {
+    own<zemm_memory_desc_t> md;
+    OK(zemm_memory_desc_create_with_strides(&md, int(dims.size()), dims.data(), zemm_f32, nullptr));
+    return md;
+}
+
+own<zemm_primitive_t> create(zemm_primitive_desc_t pd) {
+    own<zemm_primitive_t> primitive;
+    OK(zemm_primitive_create(&primitive, pd));
+    return primitive;
+}
+
+// As in oneDNN, the parameters of attributes have zero descriptors.
+void test_queries() {
+    const auto engine = cpu_engine();
+    const auto md = tensor({4, 4});
+    own<zemm_primitive_desc_t> pd;
+    own<zemm_primitive_attr_t> attr;
+    own<zemm_post_ops_t> ops;
+    OK(zemm_primitive_attr_create(&attr));
+    OK(zemm_post_ops_create(&ops));
+    OK(zemm_primitive_attr_set_scales_mask(attr, ZEMM_ARG_WEIGHTS, 2));
+    OK(zemm_post_ops_append_prelu(ops, 2));
+    OK(zemm_post_ops_append_binary(ops, zemm_binary_add, md));
+    OK(zemm_primitive_attr_set_post_ops(attr, ops));
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, attr));
+    const int described[] = {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS,
+                             ZEMM_ARG_ATTR_MULTIPLE_POST_OP(1) | ZEMM_ARG_SRC_1};
+    const int parameters[] = {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS,
+                              ZEMM_ARG_ATTR_MULTIPLE_POST_OP(0) | ZEMM_ARG_WEIGHTS};
+    for (int arg : described)
+        CHECK(zemm_memory_desc_equal(md, dnnl_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg)));
+    for (int arg : parameters) {
+        const_zemm_memory_desc_t found = md;
+        CHECK(zemm_memory_desc_get_size(zemm_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg)) == 16);
+        CHECK(zemm_memory_desc_get_size(dnnl_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg)) == 0);
+        OK(dnnl_primitive_desc_query(pd, zemm_query_exec_arg_md, arg, &found));
+        CHECK(zemm_memory_desc_get_size(found) == 0);
+    }
+    CHECK(zemm_memory_desc_equal(md, dnnl_primitive_desc_query_md(pd, zemm_query_weights_md, 0)));
+}
+
+// Whether the cache has the descriptor, as both functions of oneDNN's test programs say.
+bool is_cached(zemm_primitive_desc_t pd) {
+    return dnnl_test_is_pd_in_cache(reinterpret_cast<const dnnl_primitive_desc *>(pd));
+}
+
+bool is_cached(zemm_primitive_t primitive) {
+    return dnnl_test_is_primitive_in_cache(reinterpret_cast<const dnnl_primitive *>(primitive));
+}
+
+int cache_size() {
+    int size = -1;
+    OK(dnnl_test_get_primitive_cache_size(&size));
+    return size;
+}
+
+// The functions with which oneDNN's test programs look into the primitive cache.
+void test_cache_functions() {
+    const auto engine = cpu_engine();
+    OK(zemm_set_primitive_cache_capacity(0)); // forget earlier tests
+    OK(zemm_set_primitive_cache_capacity(8));
+    const auto md = tensor({4, 4});
+    own<zemm_primitive_desc_t> pd;
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr));
+    CHECK(cache_size() == 0 && !is_cached(pd));
+    CHECK(dnnl_test_get_primitive_cache_size(nullptr) == zemm_invalid_arguments);
+    const auto primitive = create(pd);
+    CHECK(is_cached(pd) && is_cached(primitive) && cache_size() == 1);
+    // With capacity 0 the cache is off, but has its entries later.
+    CHECK(dnnl_test_set_primitive_cache_capacity_without_clearing(0) == 8);
+    CHECK(!is_cached(pd));
+    const auto again = create(pd);
+    CHECK(dnnl_test_set_primitive_cache_capacity_without_clearing(8) == 0);
+    CHECK(is_cached(pd) && cache_size() == 1);
+    OK(zemm_set_primitive_cache_capacity(0));
+    CHECK(cache_size() == 0);
+    OK(zemm_set_primitive_cache_capacity(1024));
+    CHECK(!dnnl_test_is_pd_in_cache(nullptr) && !dnnl_test_is_primitive_in_cache(nullptr));
+}
+
+// The cache knows a grouped matmul, too, whose kernels are those of an ordinary one.
+void test_cache_of_grouped() {
+    const zemm_dims_t rows = {8, 4};
+    const auto engine = cpu_engine();
+    const auto weights = tensor({2, 4, 4});
+    own<zemm_memory_desc_t> grouped;
+    own<zemm_primitive_desc_t> pd;
+    OK(zemm_memory_desc_create_with_grouped_encoding(&grouped, 2, rows, zemm_f32, 0, 2, zemm_s32));
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, grouped, weights, nullptr, grouped, nullptr));
+    CHECK(!is_cached(pd));
+    const auto primitive = create(pd);
+    CHECK(is_cached(pd) && is_cached(primitive));
+}
+
+// Objects of the forwards are those of zemm.
+void test_forwards() {
+    const zemm_dims_t dims = {3, 5};
+    own<zemm_memory_desc_t> md;
+    OK(dnnl_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab));
+    CHECK(zemm_memory_desc_get_size(md) == 60);
+    INVALID("NULL", dnnl_memory_desc_create_with_tag(nullptr, 2, dims, zemm_f32, zemm_ab));
+}
+
+// On a CPU the results are there when an execution returns.
+void test_execution_without_wait() {
+    constexpr zemm_dim_t size = 1024;
+    std::vector<float> a(size * size, 1), b(size * size, 2), c(size * size, -1);
+    const auto engine = cpu_engine();
+    const auto md = tensor({size, size});
+    own<zemm_stream_t> stream;
+    own<zemm_primitive_desc_t> pd;
+    OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr));
+    const auto primitive = create(pd);
+    own<zemm_memory_t> memories[3];
+    float *const data[] = {a.data(), b.data(), c.data()};
+    for (int i = 0; i < 3; ++i)
+        OK(zemm_memory_create(&memories[i], md, engine, data[i]));
+    const zemm_exec_arg_t args[] = {
+        {ZEMM_ARG_SRC, memories[0]}, {ZEMM_ARG_WEIGHTS, memories[1]}, {ZEMM_ARG_DST, memories[2]}};
+    CHECK(dnnl_primitive_execute(primitive, stream, 2, args) == zemm_invalid_arguments);
+    OK(dnnl_primitive_execute(primitive, stream, 3, args));
+    CHECK(std::ranges::count(c, 2.f * size) == size * size);
+}
+
+} // namespace
+
+int main() {
+    test_forwards();
+    test_absent_functions();
+    test_refusals_of_gemms();
+    test_gemms_without_work();
+    test_gemms();
+    test_settings();
+    test_queries();
+    test_execution_without_wait();
+    test_cache_functions();
+    test_cache_of_grouped();
+    return 0;
+}
