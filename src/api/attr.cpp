@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of primitive attributes and of lists of post-ops. Those of regular attributes are made from
-// common/attributes.def.
+// lists/attributes.def.
 #include "common/attr_ops.hpp"
 #include "common/error.hpp"
 #include "zemm/zemm.h"
@@ -83,7 +83,7 @@ zemm_status_t zemm_primitive_attr_destroy(zemm_primitive_attr_t attr) {
                                                  zemm_data_type_t data_type) {                               \
         return with(attr, [&](auto &a) { set_##name(a, {arg, mask, group_ndims, group_dims, data_type}); }); \
     }
-#include "common/attributes.def"
+#include "lists/attributes.def"
 #undef ACCESSORS
 
 zemm_status_t zemm_primitive_attr_get_fpmath_mode(const_zemm_primitive_attr_t attr,

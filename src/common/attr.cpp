@@ -78,7 +78,7 @@ void set_fpmath_mode(zemm_primitive_attr &attr, zemm_fpmath_mode_t mode, bool ap
                  (long long)size);                                                                           \
         attr.name = size;                                                                                    \
     }
-#include "common/attributes.def"
+#include "lists/attributes.def"
 
 void set_rounding(zemm_primitive_attr &attr, int arg, zemm_rounding_mode_t mode) {
     const char *const caller = "zemm_primitive_attr_set_rounding";
@@ -307,7 +307,7 @@ float_scaling float_scaling_of(zemm_quantization_mode_t mode) {
 #define ZEMM_FLOAT_SCALING(name, of_mode, type, group)                                                       \
     if (mode == zemm_quantization_mode_##of_mode)                                                            \
         return {zemm_##type, group};
-#include "common/scalings.def"
+#include "lists/scalings.def"
     fail(zemm_runtime_error, "quantization mode %s has no scales that are computed",
          quantization_mode_name(mode));
 }
@@ -375,7 +375,7 @@ private:
 std::string attr_key(const zemm_primitive_attr &attr) {
     key_writer key;
 #define ZEMM_ATTRIBUTE(name, ...) key.add(attr.name);
-#include "common/attributes.def"
+#include "lists/attributes.def"
     return key.take();
 }
 

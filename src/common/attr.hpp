@@ -67,13 +67,13 @@ struct zemm_post_ops {
     std::vector<zemm::post_op> entries;
 };
 
-// The members are the rows of common/attributes.def:
+// The members are the rows of lists/attributes.def:
 // - saturation: values that are too large for dst become its largest one,
 // - reduced_range: the arguments whose values have 7 bits,
 // - src_dyn_quant_params: the elements along K of src that are quantised together; 0: src is not quantised.
 struct zemm_primitive_attr {
 #define ZEMM_ATTRIBUTE(name, type, ...) type name = {};
-#include "common/attributes.def"
+#include "lists/attributes.def"
 };
 
 namespace zemm {
@@ -83,7 +83,7 @@ namespace zemm {
 std::string attr_key(const zemm_primitive_attr &attr);
 // The attributes as in the verbose log: "attr-scales:src0:3:f16:1x128+wei:2:f16 attr-post-ops:...".
 std::string attr_text(const zemm_primitive_attr &attr);
-// Refuses the attributes that the operation does not take, as common/attributes.def says.
+// Refuses the attributes that the operation does not take, as lists/attributes.def says.
 enum class operation { inner_product, reorder, grouped };
 void refuse_missing(const zemm_primitive_attr &attr, operation op);
 // Whether kernels have to saturate dst. Stores of f4 do so in any case.
@@ -109,7 +109,7 @@ zemm_dim_t groups_along(zemm_dim_t size, zemm_dim_t group);
 // bit for d or the group is larger.
 zemm_dim_t group_along(const memory_desc &tensor, const quant_entry &entry, int d);
 
-// What common/scalings.def says about scales that are computed for floats of 8 and 4 bits. mode: dynamic_mx
+// What lists/scalings.def says about scales that are computed for floats of 8 and 4 bits. mode: dynamic_mx
 // or dynamic_fp.
 struct float_scaling {
     zemm_data_type_t type; // of the scales

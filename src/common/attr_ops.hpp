@@ -18,11 +18,11 @@ struct quant_request {
     zemm_quantization_mode_t mode = zemm_quantization_mode_static_sazp;
 };
 
-// Setters of the rows of common/attributes.def that are no flags.
+// Setters of the rows of lists/attributes.def that are no flags.
 #define ZEMM_TENSOR_ATTRIBUTE(name, ...) void set_##name(zemm_primitive_attr &attr, const quant_request &r);
 #define ZEMM_MODE_ATTRIBUTE(name, ...) void set_##name(zemm_primitive_attr &attr, zemm_##name##_t mode);
 #define ZEMM_SIZE_ATTRIBUTE(name, ...) void set_##name(zemm_primitive_attr &attr, zemm_dim_t size);
-#include "common/attributes.def"
+#include "lists/attributes.def"
 
 void set_default_fpmath_mode(zemm_fpmath_mode_t mode);
 void set_fpmath_mode(zemm_primitive_attr &attr, zemm_fpmath_mode_t mode, bool apply_to_int);

@@ -130,7 +130,7 @@ std::string value_text(zemm_dim_t size) {
 
 #define ZEMM_MODE_ATTRIBUTE(name, ...)                                                                       \
     std::string value_text(zemm_##name##_t mode) { return mode ? name##_name(mode) : ""; }
-#include "common/attributes.def"
+#include "lists/attributes.def"
 
 std::string value_text(const fpmath &f) {
     if (f.mode == zemm_fpmath_mode_strict && !f.apply_to_int)
@@ -191,7 +191,7 @@ std::string attr_text(const zemm_primitive_attr &attr) {
             result += text("%s%s:", result.empty() ? "" : " ", option) + value;
     };
 #define ZEMM_ATTRIBUTE(name, type, option, ...) add(option, value_text(attr.name));
-#include "common/attributes.def"
+#include "lists/attributes.def"
     return result;
 }
 
@@ -205,7 +205,7 @@ void refuse_missing(const zemm_primitive_attr &attr, operation op) {
     };
 #define ZEMM_ATTRIBUTE(name, type, option, inner_product, reorder, grouped, what)                            \
     check({inner_product, reorder, grouped}, attr.name, what);
-#include "common/attributes.def"
+#include "lists/attributes.def"
 }
 
 } // namespace zemm

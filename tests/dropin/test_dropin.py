@@ -152,7 +152,7 @@ def test_names_for_programs_that_are_compiled_again(tmp_path: Path) -> None:
         str(made),
         str(ROOT / "include"),
         str(folder / "compat.def"),
-        str(ROOT / "src" / "common" / "attributes.def"),
+        str(ROOT / "src" / "lists" / "attributes.def"),
     ]
     subprocess.run([sys.executable, str(folder / "forwards.py"), *arguments], check=True)
     defined = dict(re.findall(r"^#define (\w+) (\w+)$", made.read_text(), re.MULTILINE))

@@ -10,8 +10,7 @@ from support_tree import ROOT
 
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".cl", ".def"}
 APART = "cpu_driver"  # a library of its own: neither it nor zemm includes anything of the other,
-SHARED = ("trust", "stack", "isa")  # except that both include these layers
-LISTS = "lists"  # *.def files of other layers, which are below every layer
+SHARED = ("trust", "stack", "lists")  # except that both include these layers
 ROOMS = ("docs/design.md", "docs/level_zero.md", "CONTRIBUTING.md")  # the documents with lists of rooms
 Graph = dict[str, list[str]]
 
@@ -58,13 +57,12 @@ def include_graph(src: Path) -> Graph:
 
 
 def layer_of(file: str) -> str:
-    folder = file.split("/")[0]
-    return LISTS if file.endswith(".def") and folder not in (APART, *SHARED) else folder
+    return file.split("/")[0]
 
 
 def rising(graph: Graph, order: list[str]) -> list[str]:
     """Includes that lead to a higher layer."""
-    rank = {layer: i for i, layer in enumerate([*order, "zemm", LISTS])}
+    rank = {layer: i for i, layer in enumerate([*order, "zemm"])}
     wrong = []
     for file, targets in graph.items():
         layer = layer_of(file)
@@ -72,11 +70,8 @@ def rising(graph: Graph, order: list[str]) -> list[str]:
             wrong.append(f"{file}: {layer} is no layer")
         for target in targets:
             to = layer_of(target)
-            if layer in (APART, LISTS):
-                allowed = layer == APART and to in (APART, *SHARED)
-            else:
-                allowed = rank.get(layer, 0) <= rank.get(to, -1)
-            if not allowed:
+            falls = rank.get(layer, 0) <= rank.get(to, -1)
+            if to not in (APART, *SHARED) if layer == APART else not falls:
                 wrong.append(f"{file} includes {target}")
     return wrong
 
@@ -84,7 +79,7 @@ def rising(graph: Graph, order: list[str]) -> list[str]:
 def room_of(file: str, folder: str) -> str | None:
     """The room of a file, "" if it is in the folder but in no room, None if it is elsewhere."""
     parts = file.split("/")
-    return None if parts[0] != folder or file.endswith(".def") else "/".join(parts[1:-1][:1])
+    return None if parts[0] != folder else "/".join(parts[1:-1][:1])
 
 
 def rising_rooms(graph: Graph, folder: str, order: list[str]) -> list[str]:
@@ -126,7 +121,7 @@ def circle(graph: Graph) -> list[str]:
 def test_includes_fall() -> None:
     order = layers((ROOT / "docs" / "design.md").read_text(encoding="utf-8"))
     graph = include_graph(ROOT / "src")
-    used = {layer_of(file) for file in graph} - {APART, LISTS}
+    used = {layer_of(file) for file in graph} - {APART}
     assert sorted(order) == sorted(used), "the layers of docs/design.md are not the folders of src"
     assert sum(len(targets) for targets in graph.values()) > 500  # the includes were found
     assert not rising(graph, order)

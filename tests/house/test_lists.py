@@ -17,11 +17,12 @@ from support_level_zero import compilers
 from support_tree import ROOT
 from zemm import dtypes, words
 from zemm._library import library, lists
+from zemm._library.package_files import package_file
 from zemm._objects import post_op_names
 from zemm.benchdnn.data import eltwise
 from zemm.benchdnn.grammar import dtypes as benchdnn_types
 
-KERNELS = Path(zemm.__file__).parent / "kernels.json"
+KERNELS = package_file("kernels.json")
 ROLES = ("src", "weights", "dst", "bias")
 # The words of the refusals, as users see them. A new type appears in them, and has to be added to
 # this table.
@@ -209,18 +210,20 @@ def test_a_type_that_kernels_do_not_know_does_not_compile(types: str, tmp_path: 
         pytest.skip("no clang-N with an llvm-spirv-N")
     new_row, policies = NEW_TYPES[types]
     definitions = runpy.run_path(str(ROOT / "src/kernels/build_kernels.py"))["definitions"]
+    for folder in ("kernels", "lists"):
+        shutil.copytree(ROOT / "src" / folder, tmp_path / folder)
     sources = tmp_path / "kernels"
-    shutil.copytree(ROOT / "src/kernels", sources)
     rows = {row["policy"]: row for row in json.loads(KERNELS.read_text()) if row["kind"] == "matmul"}
     command = [pair[0], "--target=spirv64", "-cl-std=CL3.0", "-fsyntax-only", "-ferror-limit=0"]
-    command += ["-Xclang", "-finclude-default-header", f"-I{sources}", str(sources / "matmul.cl")]
+    command += ["-Xclang", "-finclude-default-header", f"-I{sources}", f"-I{tmp_path}"]
+    command += [str(sources / "matmul" / "matmul.cl")]
 
     def errors(policy: str) -> str:
         options = definitions(rows[policy])
         return subprocess.run([*command, *options], check=False, capture_output=True, text=True).stderr
 
     assert "error" not in errors(policies[0])
-    listed = sources / "types.def"
+    listed = tmp_path / "lists" / "types.def"
     text = listed.read_text()
     listed.write_text(text.replace("ZEMM_WIDE_TYPE(    f64", f"{new_row}\nZEMM_WIDE_TYPE(    f64"))
     assert listed.read_text() != text

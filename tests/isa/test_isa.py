@@ -394,7 +394,7 @@ def list_of(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     """kernels.json of these rows. The real kernels.def's comments come first, because they name the
     columns.
     """
-    comments = re.findall(r"(?m)^//.*$", (KERNELS / "kernels.def").read_text())
+    comments = re.findall(r"(?m)^//.*$", (KERNELS.parent / "lists" / "kernels.def").read_text())
     definition = folder / "kernels.def"
     definition.write_text("\n".join([*comments, *lines, ""]))
     return captured(

@@ -395,7 +395,7 @@ class TestBinary:
 
 def test_tiles_in_hardware() -> None:
     """The constant that rows of AMX are built with is that of the kernels."""
-    text = (ROOT / "src/kernels/matmul_args.h").read_text()
+    text = (ROOT / "src/kernels/args/matmul_args.h").read_text()
     assert re.search(rf"^#define SPEC_TILES {rows.SPEC_TILES}\b", text, re.MULTILINE)
     (names,) = re.findall(r"\{[^{}]*\bTILES_IN_HARDWARE\b[^{}]*\}", text)
     order = re.findall(r"\bTILES_\w+", names)

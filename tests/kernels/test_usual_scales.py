@@ -7,7 +7,7 @@ from support_problem import Problem, Quant
 from support_rows import constant_id
 from support_run import make_pd
 
-IN_BLOCK = 255  # TYPE_IN_BLOCK of src/kernels/matmul_args.h: the kernel asks for the type at each group
+IN_BLOCK = 255  # TYPE_IN_BLOCK of src/kernels/args/matmul_args.h: the kernel asks for the type at each group
 
 
 @pytest.mark.parametrize("scale_dt", ["f32", "f16", "bf16"])

@@ -15,7 +15,7 @@ XE_ROWS = [name for name, row in BY_NAME.items() if row.is_xe]
 # Rows with block loads in one dimension: those for GPUs without 2-D block loads, and the fma rows.
 LOADS_1D = [name for name in XE_ROWS if not BY_NAME[name].block2d]
 CPU_ROWS = [name for name in ROWS if name not in XE_ROWS]
-MATMUL_ARGS = ROOT / "src" / "kernels" / "matmul_args.h"
+MATMUL_ARGS = ROOT / "src" / "kernels" / "args" / "matmul_args.h"
 
 
 def reads_packed_only(row: Row) -> bool:

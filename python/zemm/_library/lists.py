@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types, algorithms, attributes, GPUs, scalings of floats and instruction sets. The heads of
-src/kernels/types.def and algs.def, of src/common/attributes.def and scalings.def, src/ze/gpus.def and
-src/isa/isa.def explain the columns."""
+"""Data types, algorithms, attributes, GPUs, scalings of floats and instruction sets. The heads of the lists in
+src/lists explain the columns."""
 
 import json
 from collections.abc import Iterable

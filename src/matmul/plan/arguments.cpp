@@ -53,7 +53,7 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
     const auto tensor_of = [&](int arg) -> const memory_desc & { return p.tensor(arg); };
 #define ZEMM_TENSOR_ATTRIBUTE(name, NAME, ...)                                                               \
     add_parameters(map, ZEMM_ARG_ATTR_##NAME, p.attr.name, tensor_of);
-#include "common/attributes.def"
+#include "lists/attributes.def"
     add_random(map, p.attr);
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries) {
