@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types, algorithms, attributes, GPUs, scalings of floats and instruction sets. The heads of the lists in
-src/lists explain the columns."""
+"""Data types, algorithms, attributes, GPUs, scalings of floats and instruction sets. The heads of the
+lists in src/lists explain the columns."""
 
 import json
 from collections.abc import Iterable
