@@ -210,7 +210,8 @@ namespace {
 // Whether the fpmath mode lets integer weights be rounded to the type that the mode names.
 bool may_round_weights(const facts &f, zemm_fpmath_mode_t to) {
     const zemm_primitive_attr &attr = f.run().attr;
-    return attr.fpmath_apply_to_int && (attr.fpmath_mode == to || attr.fpmath_mode == zemm_fpmath_mode_any);
+    return attr.fpmath_mode.apply_to_int &&
+           (attr.fpmath_mode.mode == to || attr.fpmath_mode.mode == zemm_fpmath_mode_any);
 }
 
 } // namespace
