@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command as a user sees it: sentences and exit codes for any input, the list of cases, the
-help.
-"""
+"""The command as a user sees it: sentences and exit codes for any input, the list of cases, the help."""
 
 from pathlib import Path
 

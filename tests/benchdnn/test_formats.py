@@ -91,9 +91,7 @@ def test_store_and_load(dt: str, order: list[int], dims: tuple[int, int, int]) -
 def test_blocked_layouts(
     dt: str, dims: tuple[int, ...], blocks: tuple[tuple[int, int], ...], strides: tuple[int, ...], count: int
 ) -> None:
-    """Every element lies where the blocks say, the padding is zero, and reading returns the
-    values.
-    """
+    """Every element lies where the blocks say, the padding is zero, and reading returns the values."""
     bits = BY_NAME[dt].bits
     layout = Layout(dims, strides, dt, count * bits // 8, blocks=blocks)
     values = (np.arange(np.prod(dims)) % 7).astype(np.float32).reshape(dims)

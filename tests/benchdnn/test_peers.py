@@ -246,9 +246,7 @@ def test_peaks_of_the_cpu(engine: zemm.Engine) -> None:
 
 @pytest.mark.full
 def test_a_device_without_the_feature_that_a_limit_is_measured_with() -> None:
-    """The sentence comes once, the run goes on, and rows that need this limit show no
-    percentage.
-    """
+    """The sentence comes once, the run goes on, and rows that need this limit show no percentage."""
     command = [sys.executable, "-m", "zemm.benchdnn", *RUN, "--peak", "--matmul", "--dt=s8,f32", "3x64:64x8"]
     environment = os.environ | {"ZEMM_DEVICE_MASK": "avx2"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)

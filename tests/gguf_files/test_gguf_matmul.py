@@ -149,8 +149,7 @@ def test_linear(name: str, file: zemm.gguf.File) -> None:
     ],
 )
 def test_layers_have_the_bytes_of_the_file(name: str, scales: type, tmp_path: Path) -> None:
-    """A scale keeps the type of the file, in memory and in a state. Rows and columns are multiples of
-    the kernel's tile here, to which others are filled up."""
+    """A scale keeps the type of the file, in memory and in a state."""
     data = usual_blocks(name, (128, 256), RNG)
     layer = zemm.gguf.load(write(tmp_path / "w.gguf", {"w": (name, data)}))["w"].linear()
     assert layer.weights.nbytes == data.nbytes
@@ -194,8 +193,7 @@ def test_no_rows(name: str, file: zemm.gguf.File) -> None:
 @pytest.mark.quick(cases=lambda name: name in ("Q4_1", "Q5_K"))
 @pytest.mark.parametrize("name", ["Q4_1", "Q5_1", "Q2_K", "Q4_K", "Q5_K"])
 def test_minimums_see_the_quantised_activations(name: str, file: zemm.gguf.File) -> None:
-    """The rounding of x cancels against the minimums as it does with activations of Q8_1. Sums of x
-    before it is quantised would make the error more than twice as large."""
+    """The rounding of x cancels against the minimums as it does with activations of Q8_1."""
     tensor, x = file[name], RNG.standard_normal((32, K), dtype=np.float32)
     # Weights around 0, as models have them: minimums are the middle of the codes' range.
     tensor._data = tensor._data.copy()

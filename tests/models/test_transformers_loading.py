@@ -12,8 +12,8 @@ import pytest
 import zemm
 from support_checkpoints import edit, llama, load, save, torch, transformers
 from support_compressed import compressed
-from test_transformers import LAYER, awq, gptq, layers_of
-from test_transformers_compressed import BY_32, F8, weights
+from test_transformers import LAYER, gptq, layers_of
+from test_transformers_compressed import F8, weights
 from zemm.transformers import ZemmConfig
 from zemm.transformers._quantizer import FloatQuantizer
 
@@ -87,10 +87,8 @@ def own() -> Any:
 
 FORMATS: dict[str, Any] = {
     "GPTQ": gptq(),
-    "AWQ": awq(),
     "int8 weights of the name weight": compressed(weights() | {"format": "int-quantized"}),
     "f8 weights of the name weight": compressed(weights(**F8)),
-    "int4": compressed(weights(4, **BY_32)),
     "none": None,
 }
 
@@ -174,10 +172,7 @@ def test_modules_kept_in_f32(
 
 SCALES: dict[str, tuple[Any, str]] = {
     "GPTQ": (gptq(), "scales"),
-    "AWQ": (awq(), "scales"),
-    "int4": (compressed(weights(4, **BY_32)), "weight_scale"),
     "NVFP4": (compressed("NVFP4"), "weight_scale"),
-    "MXFP4": (compressed("MXFP4A16"), "weight_scale"),
 }
 
 
