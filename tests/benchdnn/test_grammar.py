@@ -10,6 +10,7 @@ from zemm._library import library
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.grammar import atoms, attributes, knobs, masks, options
 from zemm.benchdnn.grammar.attributes import Rounding
+from zemm.benchdnn.grammar.bre import compiled
 from zemm.benchdnn.grammar.descriptor import parse_descriptor
 from zemm.benchdnn.grammar.encodings import Grouped, Sparsity
 from zemm.benchdnn.grammar.options import ImplFilter, Options
@@ -271,3 +272,37 @@ def test_what_a_mode_fixes(mode: str, name: str) -> None:
         with pytest.raises(UsageError, match=f"cannot be changed in mode {mode}") as error:
             applied_in_turn(f"mode={mode}", f"{name}={text}")
         assert error.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("[[:digit:]]x", "a2x", True),
+        ("[^[:digit:]]x", "2x", False),
+        ("*x", "2*x", True),
+        ("*x", "2x", False),
+        (r"\(*\)x", "*x", True),
+        ("^*x", "*x", True),
+        ("a+", "aa", False),
+        ("a?|b{2}(c)", "a?|b{2}(c)", True),
+        (r"^\(ab\)\{2\}$", "abab", True),
+        (r"\(a\|b\)\1", "bb", True),
+        (r"\(a\|b\)\1", "ab", False),
+        (r"a\+b\?$", "caa", True),
+        ("a^b$c", "a^b$c", True),
+        ("[]a]", "]", True),
+        (r"[\.]", "\\", True),
+        ("[a-c-]x", "-x", True),
+    ],
+)
+def test_matches(pattern: str, text: str, found: bool) -> None:
+    assert bool(compiled(pattern, "--match").search(text)) == found
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\(", r"\)", "[a", r"a\{2", r"\{2\}", "[[:digits:]]", "[b-a]", "a\\", r"\1"]
+)
+def test_what_is_no_regular_expression(pattern: str) -> None:
+    with pytest.raises(UsageError, match=r"--match=.*: not a regular expression") as error:
+        compiled(pattern, "--match")
+    assert error.value.exit_code == 1

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import zemm
 from support_results import NASTY, contest, run, timed
+from test_peers import Fake
 from zemm._programs import picture, whole_file
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
@@ -23,24 +24,6 @@ from zemm.benchdnn.run import rivals
 from zemm.benchdnn.run.peaks import Peaks
 
 Capture = pytest.CaptureFixture[str]
-
-
-class Peer:
-    """A peer that does nothing."""
-
-    version, impl, quantises_src = "1.2", "nothing", False
-
-    def prepare(self, case: object, quantise_src: bool = False) -> "Peer":
-        return self
-
-    def cool(self) -> None:
-        pass
-
-    def run(self) -> None:
-        pass
-
-    def dst(self) -> None:
-        pass
 
 
 def test_json_of_checked_cases(tmp_path: Path, engine: zemm.Engine) -> None:
@@ -68,7 +51,7 @@ def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(
         rivals.Rivals.__init__,
         "__defaults__",
-        (lambda _: Peer(), lambda *_: Peaks({"f32": 2e9, "read": 3e9}), lambda *_: None),
+        (lambda _: Fake(), lambda *_: Peaks({"f32": 2e9, "read": 3e9}), lambda *_: None),
     )
     files = [tmp_path / f"a.{kind}" for kind in ("json", "csv", "html")]
     options = ["--mode=P", "--peak", "--peer=onednn", "--fix-times-per-prb=3"]
