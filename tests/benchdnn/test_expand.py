@@ -87,6 +87,7 @@ def test_a_file_that_reads_itself(tmp_path: Path, name: str) -> None:
         expand(["--matmul", f"--batch={tmp_path / 'loop'}"])
 
 
+@pytest.mark.full
 def test_files_that_multiply(tmp_path: Path) -> None:
     for i in range(30):
         (tmp_path / str(i)).write_text(f"--batch={i + 1}\n--batch={i + 1}")
