@@ -6,7 +6,6 @@ import dataclasses
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -218,20 +217,3 @@ def test_cells_that_are_no_formulas(tmp_path: Path) -> None:
     returns = dataclasses.replace(contest(), records=[dataclasses.replace(record, name="a\r=1")])
     (line,) = csv.DictReader(io.StringIO(output.as_csv(returns), newline=""))
     assert line["name"] == "a\\r=1"
-
-
-@pytest.mark.usefixtures("default_signals")
-@pytest.mark.parametrize("knob", ["--jobs=1", "--jobs=2"])
-def test_ctrl_c_leaves_a_file_of_what_has_run(tmp_path: Path, knob: str) -> None:
-    file = tmp_path / "a.json"
-    command = [sys.executable, "-m", "zemm.benchdnn", knob, "--mode=I", "--repeats-per-prb=50000"]
-    command += [f"--output={file}", "--matmul", "2x3:3x4"]
-    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
-        assert process.stdout
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        lines = [line for line in process.stdout.read().splitlines() if "INITIALIZED" in line]
-    assert process.returncode == 130
-    content = json.loads(file.read_text())
-    assert content["run"]["interrupted"]
-    assert len(content["rows"]) == len(lines) + 1
