@@ -137,7 +137,7 @@ def test_named_tests_exist() -> None:
         file, *path = name.split("::")
         text = (ROOT / "tests" / file).read_text(encoding="utf-8")
         for part in path:
-            definition = rf"^ *(?:def|class) {part}\b" if file.endswith(".py") else rf"^\w.*[ *]{part}\("
+            definition = rf"^ *(?:def|class) {part}\b" if file.endswith(".py") else rf"^\w.*[ *]{part}\(|^TEST\({part}\)"
             assert re.search(definition, text, re.M), name
 
 

@@ -5,6 +5,10 @@
 
 #include "refusals.h"
 
+#ifdef __cplusplus
+#include <utility>
+#endif
+
 #define EACH_TYPE(X)                                                                                         \
     X(engine) X(stream) X(memory_desc) X(memory) X(primitive_attr) X(post_ops) X(primitive_desc) X(primitive)
 #ifdef __cplusplus
@@ -17,7 +21,12 @@ template <typename T> struct own {
     T object = nullptr;
     explicit own(T from = nullptr) : object(from) {}
     own(own &&other) : object(other.object) { other.object = nullptr; }
-    ~own() { OK(destroy_any(object)); }
+    own &operator=(own &&other) {
+        std::swap(object, other.object);
+        return *this;
+    }
+    ~own() { end(); }
+    void end() { OK(destroy_any(std::exchange(object, nullptr))); }
     operator T() const { return object; }
     T *operator&() { return &object; }
 };

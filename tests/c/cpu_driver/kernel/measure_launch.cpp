@@ -64,8 +64,7 @@ void measure(ze_kernel_handle_t kernel, uint32_t groups, int rounds, std::chrono
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    const auto module = load_module("kernels.spv");
-    const auto spin = make_kernel(module, "spin");
+    const auto spin = make_kernel("spin");
     const unsigned units = std::thread::hardware_concurrency();
     std::printf("medians in us, %u units\n", units);
     std::printf("groups  rounds    pause |   append   begins   kernel  returns |    whole\n");

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zemm_test.hpp"
+
+int main() {
+    for (const test_case &test : test_case::all()) {
+        std::printf("%s\n", test.name);
+        test.body();
+    }
+}
