@@ -57,6 +57,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = 0
     # Each worker has a core. Threads of numpy would wait for those of other workers.
     environment = {"OPENBLAS_NUM_THREADS": "1"}
+    # Programs of the tests import what the tests import.
+    path = [os.environ.get("PYTHONPATH", ""), str(Path(support_signals.__file__).parent)]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     if "ZEMM_CACHE_DIR" not in os.environ:
         folder = config.cache.mkdir("zemm-modules")  # type: ignore[union-attr]
         folder.chmod(0o700)  # the library loads only from folders that others cannot write

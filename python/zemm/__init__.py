@@ -15,9 +15,9 @@ driver or runtime; making an Engine does.
 from zemm import gguf
 from zemm._arrays.reorder import reorder
 from zemm._functions.from_dlpack import from_dlpack
-from zemm._functions.layer_files import load_layers, save_layers
 from zemm._functions.matmul import matmul
 from zemm._functions.paths import get_include, get_lib
+from zemm._functions.saved_layers import load_layers, save_layers
 from zemm._functions.warm import Warmed, warm
 from zemm._library import check, library
 from zemm._library.library import ARG, RUNTIME_DIM, version

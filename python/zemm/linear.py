@@ -14,8 +14,8 @@ from zemm._arrays.scales import ScaleRangeError, floating
 from zemm._arrays.weight_codes import rule_of
 from zemm._layers.array_files import about_file, read_arrays, write_arrays
 from zemm._layers.call import check_sizes
-from zemm._layers.calls import LinearCalls, Plan
 from zemm._layers.pack_floats import pack_floats
+from zemm._layers.primitives import LinearCalls, Plan
 from zemm._layers.state import damaged, from_file, pack_state, unpack_state
 from zemm._library import check
 from zemm.dtypes import as_float32, dtype_name, own_dtype, type_of

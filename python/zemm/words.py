@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words that zemm's arguments take, as types: mypy refuses fpmath="oops".
 
-Checks at run time use the same lists (check.choice()), and tests/test_python_words.py compares
+Checks at run time use the same lists (check.choice()), and tests/python/test_python_words.py compares
 them with the library's. Use these names to annotate own code:
 
     from zemm.words import DType, FpmathMode

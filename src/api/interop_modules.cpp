@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "common/error.hpp"
-#include "kernels/spirv.hpp"
 #include "primitive/primitive_desc.hpp"
+#include "primitive/spirv.hpp"
 #include "zemm/zemm_ze.h"
 
 using namespace zemm;
@@ -13,7 +13,7 @@ using namespace zemm;
 namespace {
 
 zemm_ze_module_t module_of(const ze::kernel_source &source) {
-    const ze::spirv binary = kernels::find_spirv(source.name);
+    const ze::spirv binary = find_spirv(source.name);
     zemm_ze_module_t module = {};
     module.name = binary.name;
     module.kernel = source.entry;

@@ -315,7 +315,7 @@ float_scaling float_scaling_of(zemm_quantization_mode_t mode) {
 #define ZEMM_FLOAT_SCALING(name, of_mode, type, group)                                                       \
     if (mode == zemm_quantization_mode_##of_mode)                                                            \
         return {zemm_##type, group};
-#include "common/scalings.def"
+#include "lists/scalings.def"
     fail(zemm_runtime_error, "quantization mode %s has no scales that are computed",
          quantization_mode_name(mode));
 }

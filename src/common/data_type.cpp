@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of data types, made from kernels/types.def, and queries on it.
+// The table of data types, made from lists/types.def, and queries on it.
 #include "common/data_type.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ constexpr type_row rows[] = {
     CONVERTED(name, bits, integer, is_signed, bits - is_signed, low, __VA_ARGS__)
 #define ZEMM_COPIED_TYPE(name, value, bits, kind) UNCONVERTED(name, bits, kind)
 #define ZEMM_NO_ELEMENT(name, value, bits, text) UNCONVERTED(name, bits, none)
-#include "kernels/types.def"
+#include "lists/types.def"
 };
 
 constexpr type_row unknown = {zemm_data_type_undef, 0, number::none, false, false, 0, 0., 0., {}};

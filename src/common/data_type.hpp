@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about data types, from kernels/types.def.
+// Facts about data types, from lists/types.def.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ constexpr row data_types[] = {
 #define ZEMM_TYPE(name, NAME, number, bits) {zemm_##name, #name},
 #define ZEMM_COPIED_TYPE(name, number, bits, kind) {zemm_##name, #name},
 #define ZEMM_NO_ELEMENT(name, number, bits, text) {zemm_##name, text},
-#include "kernels/types.def"
+#include "lists/types.def"
 };
 constexpr row format_kinds[] = {
     NAME(format_kind_, undef),  NAME(format_kind_, any),    NAME(, blocked),
@@ -81,7 +81,7 @@ constexpr row alg_kinds[] = {{zemm_alg_kind_undef, "undef"},
 #define ZEMM_BINARY(name, number, formula) NAME(, binary_##name),
 #define ZEMM_TERNARY(name, number, formula) NAME(, binary_##name),
 #define ZEMM_IN_PLACE(name, number, of) NAME(, binary_##name),
-#include "kernels/algs.def"
+#include "lists/algs.def"
                              NAME(, reduction_max),
                              NAME(, reduction_min),
                              NAME(, reduction_sum),

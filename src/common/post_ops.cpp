@@ -13,17 +13,17 @@ namespace zemm {
 
 namespace {
 
-// The algorithms with a formula in kernels/algs.def.
+// The algorithms with a formula in lists/algs.def.
 constexpr zemm_alg_kind_t eltwise_algs[] = {
 #define ZEMM_ELTWISE(name, number, formula) zemm_eltwise_##name,
 #define ZEMM_ELTWISE_SAME(name, number) zemm_eltwise_##name,
-#include "kernels/algs.def"
+#include "lists/algs.def"
 };
 constexpr zemm_alg_kind_t binary_algs[] = {
 #define ZEMM_BINARY(name, number, formula) zemm_binary_##name,
 #define ZEMM_TERNARY(name, number, formula) zemm_binary_##name,
 #define ZEMM_IN_PLACE(name, number, of) zemm_binary_##name,
-#include "kernels/algs.def"
+#include "lists/algs.def"
 };
 
 bool is_eltwise(zemm_alg_kind_t alg) {
@@ -134,7 +134,7 @@ zemm_alg_kind_t computed_alg(zemm_alg_kind_t alg) {
 #define ZEMM_IN_PLACE(name, number, of)                                                                      \
     case zemm_binary_##name:                                                                                 \
         return zemm_binary_##of;
-#include "kernels/algs.def"
+#include "lists/algs.def"
     default:
         return alg;
     }

@@ -33,13 +33,14 @@ MACROS: dict[str, Row] = {
     "ZEMM_XE_MATMUL": {"kind": "matmul", "owner": "sub_group", "rows": 8, "wide_n": 0, "weights": "packed"},
     "ZEMM_HELPER": {"kind": "helper"},
 }
-# Columns that a matmul is compiled with: numbers as -DTILE_M=<tile_m>, headers as
-# -DPOLICY="policy/<policy>.h".
+# Columns that a matmul is compiled with: numbers as -DTILE_M=<tile_m>, headers by their place as
+# -DPOLICY="policy/<room>/<policy>.h".
 NUMBERS = ("tile_m", "tile_n", "tile_k", "rows", "lanes")
 HEADERS = ("owner", "policy")
 # Those that only one owner reads. Sub-groups get the size of their work-group as an argument.
 OWNER_NUMBERS = {"work_item": ("group_x",), "sub_group": ()}
 
+FOLDER = Path(__file__).parent
 COMMENT = re.compile(r"^// (ZEMM_\w+)\(([\w\s,/]*)\)", re.MULTILINE)
 ROW = re.compile(r"^(ZEMM_\w+)\(([^()]*)\)$", re.MULTILINE)
 SUPPORTS = re.compile(r"(\w+)(?:<(\w+)>)?")
@@ -109,25 +110,32 @@ def read_json(path: Path) -> dict[str, Row]:
     return {row["name"]: row for row in json.loads(path.read_text(encoding="utf-8"))}
 
 
+def place(pattern: str) -> str:
+    """The path of the one file of the kernels that has this name."""
+    found = [path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob(pattern)]
+    if len(found) != 1:
+        sys.exit(f"{pattern} is {found or 'nowhere'} in {FOLDER}")
+    return found[0]
+
+
 def definitions(row: Row) -> list[str]:
     """The compiler options that define a row's numbers and headers."""
     if row["kind"] == "helper":
         return []
     names = NUMBERS + OWNER_NUMBERS[row["owner"]]
     numbers = [f"-D{name.upper()}={row[name]}" for name in names]
-    return numbers + [f'-D{name.upper()}="{name}/{row[name]}.h"' for name in HEADERS]
+    return numbers + [f'-D{name.upper()}="{place(f"{row[name]}.h")}"' for name in HEADERS]
 
 
 def build(row: Row, out: str, clang: str, llvm_spirv: str) -> None:
-    folder = Path(sys.argv[0]).parent
     bitcode = f"{out}.bc"
     # The device's compiler optimises, once it knows the specialisation constants. clang's passes
     # would leave instructions (freeze) that SPIR-V does not have.
     command = [clang, "--target=spirv64", "-cl-std=CL3.0", "-O2", "-Xclang", "-disable-llvm-passes"]
     command += ["-emit-llvm", "-Xclang", "-finclude-default-header", "-Wall", "-Wextra", "-Werror"]
     command += ["-Wno-unused-parameter"]  # policies share their signatures
-    command += [f"-I{folder}", *definitions(row), "-MD", "-MF", f"{out}.d", "-MT", out]
-    subprocess.run([*command, "-c", str(folder / row["source"]), "-o", bitcode], check=True)
+    command += [f"-I{FOLDER}", f"-I{FOLDER.parent}", *definitions(row), "-MD", "-MF", f"{out}.d", "-MT", out]
+    subprocess.run([*command, "-c", str(FOLDER / place(row["source"])), "-o", bitcode], check=True)
     # The oldest supported GPU driver reads SPIR-V 1.2.
     # CPU policies call x86 intrinsics, which SPIR-V passes on by name.
     command = [
@@ -146,7 +154,7 @@ def build(row: Row, out: str, clang: str, llvm_spirv: str) -> None:
 
 
 def embed(out: Path, files: list[Path]) -> None:
-    lines = ['#include "kernels/spirv.hpp"', "", "namespace zemm::kernels {", "namespace {"]
+    lines = ['#include "primitive/spirv.hpp"', "", "namespace zemm {", "namespace {"]
     table = []
     for i, file in enumerate(files):
         content = file.read_bytes()
@@ -157,7 +165,7 @@ def embed(out: Path, files: list[Path]) -> None:
         digest = hashlib.sha256(content).hexdigest()[:32]
         table.append(f'    {{"{file.stem}", spirv_{i}, sizeof(spirv_{i}) - 1, "{digest}"}},')
     lines += ["} // namespace", "", "const embedded_spirv spirv_table[] = {", *table]
-    lines += ["};", f"const unsigned spirv_count = {len(files)};", "} // namespace zemm::kernels", ""]
+    lines += ["};", f"const unsigned spirv_count = {len(files)};", "} // namespace zemm", ""]
     out.write_text("\n".join(lines))
 
 

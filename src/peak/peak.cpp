@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "kernels/matmul_args.h"
-#include "kernels/spirv.hpp"
+#include "kernels/args/matmul_args.h"
+#include "primitive/spirv.hpp"
 #include "ze/buffer.hpp"
 #include "ze/module.hpp"
 #include "ze/stream.hpp"
@@ -64,7 +64,7 @@ const char *unit_name(zemm_peak_t what) {
 #define ZEMM_UNIT(name, isa, multiplies)                                                                     \
     case zemm_peak_##name:                                                                                   \
         return #name;
-#include "isa/isa.def"
+#include "lists/isa.def"
     default:
         return nullptr;
     }
@@ -141,7 +141,7 @@ std::span<const product_loop> product_loops() {
 
 double measure(const std::shared_ptr<ze::device> &device, zemm_peak_t what) {
     const job j = job_of(what, *device);
-    const auto kernel = ze::get_kernel(device, kernels::find_spirv(j.module), j.entry, j.constants, "");
+    const auto kernel = ze::get_kernel(device, find_spirv(j.module), j.entry, j.constants, "");
     // Host memory, as in matmuls on a CPU. Write it first: the system maps all pages that were
     // never written to one physical page, which would stay in the cache.
     const ze::buffer source(device, j.source, ze::usm::host), result(device, j.result, ze::usm::host);

@@ -6,7 +6,7 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
-#include "kernels/spirv.hpp"
+#include "primitive/spirv.hpp"
 #include "ze/disk_cache.hpp"
 
 namespace zemm {
@@ -17,7 +17,7 @@ namespace {
 std::map<std::string, ze::kernel_source> modules_of(const zemm_primitive_desc &pd) {
     std::map<std::string, ze::kernel_source> modules;
     for (ze::kernel_source &source : pd.sources()) {
-        std::string key = ze::disk_cache::key_of(*pd.engine->device, kernels::find_spirv(source.name),
+        std::string key = ze::disk_cache::key_of(*pd.engine->device, find_spirv(source.name),
                                                  source.constants, source.flags);
         modules.try_emplace(std::move(key), std::move(source));
     }
@@ -36,7 +36,7 @@ std::string cache_blob_id(const zemm_primitive_desc &pd) {
 std::vector<uint8_t> make_cache_blob(const zemm_primitive_desc &pd) {
     std::vector<uint8_t> blob;
     for (const auto &[key, source] : modules_of(pd)) {
-        const auto kernel = ze::get_kernel(pd.engine->device, kernels::find_spirv(source.name), source.entry,
+        const auto kernel = ze::get_kernel(pd.engine->device, find_spirv(source.name), source.entry,
                                            source.constants, source.flags);
         const std::vector<uint8_t> entry = ze::disk_cache::make_entry(key, kernel->native_binary());
         blob.insert(blob.end(), entry.begin(), entry.end());
@@ -62,8 +62,8 @@ void load_cache_blob(const zemm_primitive_desc &pd, std::span<const uint8_t> blo
                  "cache_blob_id differs",
                  source.name);
     for (const auto &[key, source] : modules)
-        ze::add_native_module(*pd.engine->device, kernels::find_spirv(source.name), source.constants,
-                              source.flags, binaries.at(key));
+        ze::add_native_module(*pd.engine->device, find_spirv(source.name), source.constants, source.flags,
+                              binaries.at(key));
 }
 
 } // namespace zemm

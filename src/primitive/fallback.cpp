@@ -9,7 +9,7 @@
 #include "common/md_ops.hpp"
 #include "common/names.hpp"
 #include "common/verbose.hpp"
-#include "kernels/spirv.hpp"
+#include "primitive/spirv.hpp"
 
 namespace zemm {
 
@@ -28,7 +28,7 @@ std::string failure_of(const zemm_primitive_desc &pd) {
         if (std::string(s.name) != sources.front().name)
             continue;
         const std::string reason =
-            ze::build_failure(*pd.engine->device, kernels::find_spirv(s.name), s.entry, s.constants, s.flags);
+            ze::build_failure(*pd.engine->device, find_spirv(s.name), s.entry, s.constants, s.flags);
         if (!reason.empty())
             return reason;
     }

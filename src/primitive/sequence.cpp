@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "common/error.hpp"
-#include "kernels/spirv.hpp"
 #include "primitive/primitive_cache.hpp"
+#include "primitive/spirv.hpp"
 
 namespace zemm {
 
@@ -192,8 +192,8 @@ compiled_sequence::compiled_sequence(std::shared_ptr<ze::device> dev, const sequ
         ready &r = *listed[i];
         r.launch = made.launches_[i];
         const ze::kernel_source source = source_of(r.launch);
-        r.kernel = ze::get_kernel(device, kernels::find_spirv(source.name), source.entry, source.constants,
-                                  source.flags);
+        r.kernel =
+            ze::get_kernel(device, find_spirv(source.name), source.entry, source.constants, source.flags);
         from_disk = from_disk && r.kernel->from_disk();
         shared_bytes &bytes = r.launch.plan.block;
         if (bytes.data)

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/reorder_args.h"
+#include "kernels/args/reorder_args.h"
 #include "primitive/launch_plan.hpp"
 #include "reorder/problem.hpp"
 #include "ze/device.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/attr.hpp"
-#include "kernels/quantize_args.h"
+#include "kernels/args/quantize_args.h"
 #include "primitive/launch_plan.hpp"
 #include "reorder/plan.hpp"
 

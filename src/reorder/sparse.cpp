@@ -4,8 +4,8 @@
 #include "common/error.hpp"
 #include "common/md_check.hpp"
 #include "common/names.hpp"
-#include "kernels/reorder_args.h"
-#include "kernels/sparse_args.h"
+#include "kernels/args/reorder_args.h"
+#include "kernels/args/sparse_args.h"
 #include "primitive/launch_plan.hpp"
 #include "primitive/refusals.hpp"
 

@@ -9,7 +9,7 @@
 
 namespace zemm::reorder {
 
-// The buffers of a sparse tensor with pointers and with indices (kernels/sparse_args.h).
+// The buffers of a sparse tensor with pointers and with indices (kernels/args/sparse_args.h).
 int pointers_part(const memory_desc &md);
 int indices_part(const memory_desc &md);
 // Throws unimplemented if densify.cl and sparsify.cl do not take the tensor. name: for the sentence.
@@ -22,7 +22,7 @@ memory_desc dense_md(const memory_desc &md);
 launch_plan plan_densify(const memory_desc &md);
 // The launches that turn the dense tensor into a sparse one: the first counts, the second writes.
 launch_plan plan_sparsify(const memory_desc &md, bool counts);
-// The rows that are counted (kernels/sparse_args.h).
+// The rows that are counted (kernels/args/sparse_args.h).
 zemm_dim_t sparse_rows(const memory_desc &md);
 
 // Throws invalid_arguments if the pointers and indices of a tensor are not those of its elements in

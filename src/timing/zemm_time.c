@@ -321,7 +321,7 @@ static void usage(FILE *to) {
 static void print_features(const char *features) {
     static const char *const of_gpus[] = {
 #define ZEMM_XE_ISA(name, needs) #name,
-#include "isa/isa.def"
+#include "lists/isa.def"
     };
     const char *end = features + strlen(features);
     for (size_t i = 0; i < sizeof(of_gpus) / sizeof(*of_gpus); i++) {

@@ -17,7 +17,7 @@ namespace {
 namespace row {
 constexpr int none = -1;
 #define ZEMM_ISA(name, needs) constexpr int name = int(feature::name);
-#include "isa/isa.def"
+#include "lists/isa.def"
 } // namespace row
 
 struct isa {
@@ -27,7 +27,7 @@ struct isa {
 constexpr isa isas[] = {
 #define ZEMM_CPU_ISA(name, needs, also, detection) {#name, row::needs, row::also},
 #define ZEMM_XE_ISA(name, needs) {#name, row::needs},
-#include "isa/isa.def"
+#include "lists/isa.def"
 };
 constexpr unsigned feature_count = std::size(isas);
 
@@ -52,7 +52,7 @@ feature_set cpu_features(const api &fn, ze_driver_handle_t driver) {
             set.add(found);
         if (name == "ZEX_cpu_xe_builtins") {
 #define ZEMM_XE_ISA(name, needs) set.add(feature::name);
-#include "isa/isa.def"
+#include "lists/isa.def"
         }
     }
     for (unsigned i = 0; i < feature_count; i++)
@@ -66,7 +66,7 @@ feature_set gpu_features(const gpu_model &model) {
 #define ZEMM_XE_ISA(name, needs)                                                                             \
     if (model.name && (row::needs == row::none || set.has(feature(row::needs))))                             \
         set.add(feature::name);
-#include "isa/isa.def"
+#include "lists/isa.def"
     return set;
 }
 

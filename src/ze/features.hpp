@@ -13,7 +13,7 @@ namespace zemm::ze {
 // The rows of isa.def.
 enum class feature : unsigned {
 #define ZEMM_ISA(name, needs) name,
-#include "isa/isa.def"
+#include "lists/isa.def"
 };
 
 const char *feature_name(feature f); // "avx512_vnni"

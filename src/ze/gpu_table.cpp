@@ -27,7 +27,7 @@ constexpr release_row releases[] = {
      first,                                                                                                  \
      last,                                                                                                   \
      {family, name, int8, f16, sub_group, grf, t128, t256, slm * KB, l1 * KB, l1_rate, block_2d, tf32}},
-#include "ze/gpus.def"
+#include "lists/gpus.def"
 };
 
 struct id_range {

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from zemm.benchdnn import knobs, options
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.grammar import knobs, options
 
 NAMES = [f"--{name}" for name in (*options.NAMES, *knobs.NAMES, "batch", "nothing")]
 PIECES = st.sampled_from(

@@ -3,8 +3,8 @@
 
 import numpy as np
 import pytest
-from zemm.benchdnn.compare import Rules, accepted, compare, rules_for
-from zemm.benchdnn.expand import expand
+from zemm.benchdnn.data.compare import Rules, accepted, compare, rules_for
+from zemm.benchdnn.grammar.expand import expand
 
 NAN, INF = float("nan"), float("inf")
 

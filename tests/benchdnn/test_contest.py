@@ -8,10 +8,10 @@ from typing import get_args
 import pytest
 from zemm._library.kernels import rows
 from zemm._library.lists import UNITS
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.contest import MIN_ROUNDS, SLOW_MS, SLOW_ROUNDS, alternate
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.peaks import Peaks, measure, names_for, unit_of
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.run.contest import MIN_ROUNDS, SLOW_MS, SLOW_ROUNDS, alternate
+from zemm.benchdnn.run.peaks import Peaks, measure, names_for, unit_of
 from zemm.words import Peak
 
 PROBLEM = "31x256:256x64"

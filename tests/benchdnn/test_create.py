@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import zemm
-from zemm.benchdnn import build, create, run
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.data import build
+from zemm.benchdnn.run import create, runner
 
 Capture = pytest.CaptureFixture[str]
 SMALL = "3x20:20x6"
@@ -128,5 +129,5 @@ def test_errors_of_the_driver_itself_are_failures(capsys: Capture, monkeypatch: 
 
 
 def test_the_same_engine_serves_all_jobs() -> None:
-    runner = run.Runner(lambda job, word: None)
-    assert runner._engine(("cpu", 0)) is runner._engine(("cpu", 0))
+    running = runner.Runner(lambda job, word: None)
+    assert running._engine(("cpu", 0)) is running._engine(("cpu", 0))

@@ -4,10 +4,10 @@
 from pathlib import Path
 
 import pytest
-from zemm.benchdnn import batch
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.expand import expand
+from zemm._programs.usage import UsageError
+from zemm.benchdnn.grammar import batch
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import expand
 
 CASE_FILES = sorted(path for path in batch.packaged_folders()[0].iterdir() if not path.name.startswith("."))
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import data, fill, minstd, quantized_src
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.product import common_step
-from zemm.benchdnn.ranges import filling
-from zemm.benchdnn.sparse import places
+from zemm.benchdnn.data import contents, fill, minstd, quantized_src
+from zemm.benchdnn.data.product import common_step
+from zemm.benchdnn.data.ranges import filling
+from zemm.benchdnn.data.sparse import places
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import expand
 
 SEEDS = np.array([1, 65, 4097, 2147483646, 5000000000])
 
@@ -149,7 +149,7 @@ def test_scales_of_a_quantised_src_are_exact(dt: str, line: str) -> None:
     """The largest element of a group gives a power of two; the others lie between integers, too."""
     case = case_of(f"--dt={dt}:u4:f32 --attr-src-dyn-quant=32 {line} 5x100:100x3")
     src = args.matrices(case)[0]
-    values = data.values(case, src, filling(case))
+    values = contents.values(case, src, filling(case))
     top = 63 if case.attributes.reduced_range else 127
     group = min(case.attributes.src_dyn_quant, 100)
     for at in range(0, 100, group):
@@ -167,7 +167,7 @@ def test_long_sums_of_a_quantised_src_have_groups_of_zeros() -> None:
     case = case_of("--dt=f32:u8:f32 --attr-src-dyn-quant=4 2x65536:65536x3")
     chosen = filling(case)
     assert math.isclose(chosen.peaks, 2**24 / (127 * 4 * 8) / 16384)
-    values = data.values(case, args.matrices(case)[0], chosen).reshape(2, -1, 4)
+    values = contents.values(case, args.matrices(case)[0], chosen).reshape(2, -1, 4)
     assert np.count_nonzero(values.any(2)) / values[..., 0].size == pytest.approx(chosen.peaks, abs=0.02)
 
 
@@ -179,7 +179,7 @@ def test_old_dst_takes_the_type_of_the_sum() -> None:
 def test_weights_are_drawn_column_by_column() -> None:
     case = case_of("--dt=f32 3x5:5x7")
     wei = next(a for a in args.matrices(case) if a.arg == args.WEI)
-    values = data.values(case, wei, filling(case))
+    values = contents.values(case, wei, filling(case))
     drawn = fill.integers(35, "WEI", (-128, 128))
     assert values.shape == (5, 7)
     assert values[:, 0].tolist() == drawn[:5].tolist()
@@ -188,7 +188,7 @@ def test_weights_are_drawn_column_by_column() -> None:
 def test_common_zero_point_shifts_the_kept_values() -> None:
     case = case_of("--dt=u8:s8:s32 --attr-zero-points=src:common:100 4x8:8x4")
     src = args.matrices(case)[0]
-    values = data.values(case, src, filling(case))
+    values = contents.values(case, src, filling(case))
     assert values.min() >= 100
     assert values.max() <= 255
 
@@ -200,7 +200,7 @@ def test_reductions_are_sums_over_groups() -> None:
     )
     src = np.arange(16, dtype=np.float32).reshape(2, 8)
     argument = args.quantizations(case)[-1]
-    assert data.values(case, argument, filling(case), src).tolist() == [[6, 22], [38, 54]]
+    assert contents.values(case, argument, filling(case), src).tolist() == [[6, 22], [38, 54]]
 
 
 @pytest.mark.parametrize(

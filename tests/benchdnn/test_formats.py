@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from zemm.benchdnn.dtypes import BY_NAME, decode, encode, rounded
-from zemm.benchdnn.layout import Layout
+from zemm.benchdnn.data.layout import Layout
+from zemm.benchdnn.grammar.dtypes import BY_NAME, decode, encode, rounded
 
 
 @pytest.mark.parametrize(

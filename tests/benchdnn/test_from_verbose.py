@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from zemm.benchdnn import from_verbose
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.grammar import from_verbose
 
 Capture = pytest.CaptureFixture[str]
 EXECUTION = "{}_verbose,v1,primitive,exec,cpu,matmul,x,undef,src:{}::blocked:ab::f0 wei:s8::blocked:ab::f0 "

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from zemm._library import library
-from zemm.benchdnn import atoms, attributes, knobs, masks, options
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.attributes import Rounding
-from zemm.benchdnn.descriptor import parse_descriptor
-from zemm.benchdnn.encodings import Grouped, Sparsity
-from zemm.benchdnn.options import ImplFilter, Options
-from zemm.benchdnn.post_ops import Binary, Eltwise, Operand, Prelu, Sum, parse_post_ops
-from zemm.benchdnn.settings import Settings
-from zemm.benchdnn.tags import normalized, parse_tag
+from zemm._programs.usage import UsageError
+from zemm.benchdnn.grammar import atoms, attributes, knobs, masks, options
+from zemm.benchdnn.grammar.attributes import Rounding
+from zemm.benchdnn.grammar.descriptor import parse_descriptor
+from zemm.benchdnn.grammar.encodings import Grouped, Sparsity
+from zemm.benchdnn.grammar.options import ImplFilter, Options
+from zemm.benchdnn.grammar.post_ops import Binary, Eltwise, Operand, Prelu, Sum, parse_post_ops
+from zemm.benchdnn.grammar.settings import Settings
+from zemm.benchdnn.grammar.tags import normalized, parse_tag
 
 
 @pytest.mark.parametrize("text", ["007", "", "-", "--1", "1.0", "0x10", "²", "1_000", "9" * 30])

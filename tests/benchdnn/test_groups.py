@@ -6,16 +6,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import zemm
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import build, data
-from zemm.benchdnn.arguments import Argument
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.buffers import Buffer, buffer_of
-from zemm.benchdnn.case import Case
+from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.encodings import Groups
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.ranges import filling
+from zemm.benchdnn.data import build, contents
+from zemm.benchdnn.data.ranges import filling
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.arguments import Argument
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.encodings import Groups
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.run.buffers import Buffer, buffer_of
 
 Capture = pytest.CaptureFixture[str]
 
@@ -275,7 +275,7 @@ def test_writes_beside_values_or_to_the_ends_are_noticed(engine: zemm.Engine) ->
 def test_values_are_those_of_dense_matrices() -> None:
     dense, grouped = case_of("--matmul 4x5:5x6"), case_of(ALONG_K)
     src, wei = (
-        [data.values(case, arguments_of(case)[arg], filling(case)) for case in (dense, grouped)]
+        [contents.values(case, arguments_of(case)[arg], filling(case)) for case in (dense, grouped)]
         for arg in (args.SRC, args.WEI)
     )
     np.testing.assert_array_equal(*src)

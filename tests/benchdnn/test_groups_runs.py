@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import data, run, verdict
-from zemm.benchdnn.arguments import Argument
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import rounded
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.ranges import filling
-from zemm.benchdnn.reference import expected
+from zemm.benchdnn.data import contents
+from zemm.benchdnn.data.ranges import filling
+from zemm.benchdnn.data.reference import expected
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.arguments import Argument
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import rounded
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.run import runner, verdict
 
 ROWS = "--matmul --grouped=0:3:2+0+3 5x4:3x4x6"
 ALONG_K = "--matmul --grouped=1:3:2+0+3 4x5:5x6"
@@ -36,7 +37,7 @@ def drawn(case: Case) -> dict[int, np.ndarray]:
     found = {}
     for arg, argument in arguments_of(case).items():
         if argument.role not in ("dst", "number"):
-            found[arg] = data.values(case, argument, filling(case))
+            found[arg] = contents.values(case, argument, filling(case))
     return found
 
 
@@ -141,7 +142,7 @@ def outcome(
             damage(memories[args.DST])
 
     monkeypatch.setattr(zemm.Primitive, "execute", executed)
-    return run.Runner(lambda job, word: None).run(job), passed
+    return runner.Runner(lambda job, word: None).run(job), passed
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if "mul:f32:2" not in line])

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import execution
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.case import Case
+from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.dtypes import Floats
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.inner_product import DIRECTIONS, InnerProduct, parse_inner_product
-from zemm.benchdnn.layout import Layout
+from zemm.benchdnn.data.layout import Layout
+from zemm.benchdnn.data.ranges import filling
+from zemm.benchdnn.data.reference import expected
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.grammar.inner_product import DIRECTIONS, InnerProduct, parse_inner_product
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.problem import check_is_plain
-from zemm.benchdnn.ranges import filling
-from zemm.benchdnn.reference import expected
+from zemm.benchdnn.run import execution
 
 Capture = pytest.CaptureFixture[str]
 SMALL = "mb3ic4ih2iw3oc5"

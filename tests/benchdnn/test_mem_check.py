@@ -5,12 +5,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from zemm.benchdnn import footprint
-from zemm.benchdnn.case import Case
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.cold_cache import CACHE_BYTES
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.footprint import Capacity, Footprint, capacity, needs_the_memory, shortage, shown
+from zemm.benchdnn.data.cold_cache import CACHE_BYTES
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.run import footprint
+from zemm.benchdnn.run.footprint import Capacity, Footprint, capacity, needs_the_memory, shortage, shown
 
 Capture = pytest.CaptureFixture[str]
 PROBLEM = "10x20:20x30"

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 import zemm
 from support_results import NASTY, contest, run, timed
-from zemm.benchdnn import output, picture, plot, rivals, whole_file
-from zemm.benchdnn.atoms import UsageError
+from zemm._programs import picture, whole_file
+from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.peaks import Peaks
+from zemm.benchdnn.report import output, plot
+from zemm.benchdnn.run import rivals
+from zemm.benchdnn.run.peaks import Peaks
 
 Capture = pytest.CaptureFixture[str]
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from test_peer_libraries import case_of
 from test_peers import PROBLEM, Fake, rows
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.check import check
 from zemm.benchdnn.peers.tensors import tensors

@@ -13,8 +13,8 @@ import pytest
 import zemm
 from support_planted import PLANTED, clean_environment, compile_c, compile_library
 from test_peer_libraries import case_of, close, error_of, loaded, product
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import cold_cache as copies
+from zemm.benchdnn.data import cold_cache as copies
+from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.peers import PeerError, ggml_library, load
 from zemm.benchdnn.peers.ggml_blocks import WEIGHT_TYPES, encoded
 from zemm.benchdnn.peers.tensors import tensors

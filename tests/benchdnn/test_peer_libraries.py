@@ -12,10 +12,10 @@ from unittest.mock import MagicMock, patch
 
 import numpy as np
 import pytest
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import cold_cache as copies
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.expand import expand
+from zemm.benchdnn.data import cold_cache as copies
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import expand
 from zemm.benchdnn.peers import Peer, PeerError, load
 from zemm.benchdnn.peers import cold as cold_cache
 from zemm.benchdnn.peers.problem import peer_case

@@ -4,9 +4,9 @@ to run.
 """
 
 import pytest
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.expand import expand
+from zemm._programs.usage import UsageError
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import expand
 from zemm.benchdnn.peers.problem import peer_case
 
 ALL = (

@@ -12,15 +12,15 @@ import pytest
 import zemm
 from zemm._library import kernels
 from zemm._library.lists import UNITS
-from zemm.benchdnn import rivals
-from zemm.benchdnn.case import Case
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.dtypes import Floats
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.peaks import Peaks, measure
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats
+from zemm.benchdnn.grammar.expand import expand
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.problem import peer_case
-from zemm.benchdnn.verdict import is_reference
+from zemm.benchdnn.run import rivals
+from zemm.benchdnn.run.peaks import Peaks, measure
+from zemm.benchdnn.run.verdict import is_reference
 
 Capture = pytest.CaptureFixture[str]
 PROBLEM = "31x256:256x64"

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from zemm.benchdnn import processes
-from zemm.benchdnn.case import Case
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.run import processes
 
 Capture = pytest.CaptureFixture[str]
 
@@ -18,9 +18,9 @@ Capture = pytest.CaptureFixture[str]
 # a while; all cases write lines to a log.
 CUSTOMIZE = """
 import os, signal, time
-from zemm.benchdnn import run
+from zemm.benchdnn.run import runner
 
-original = run.Runner.run
+original = runner.Runner.run
 
 def log(word, job):
     with open({log!r}, "a") as file:
@@ -37,7 +37,7 @@ def replacement(self, job):
     log("end", job)
     return result
 
-run.Runner.run = replacement
+runner.Runner.run = replacement
 """
 
 
@@ -122,7 +122,7 @@ def test_ctrl_c_ends_all_and_prints_the_summary(knob: str, log: Path) -> None:
 # An object whose end has a signal, where Python can only ignore exceptions.
 SIGNAL_IN_DEL = """
 import signal
-from zemm.benchdnn.interrupts import Interrupts
+from zemm.benchdnn.run.interrupts import Interrupts
 
 class Signals:
     def __del__(self):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from zemm._terminal import building
-from zemm.benchdnn.progress import Progress
+from zemm.benchdnn.report.progress import Progress
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import build, data, execution
-from zemm.benchdnn.buffers import Buffer
-from zemm.benchdnn.case import Case
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.quantizing import Quantized
-from zemm.benchdnn.ranges import filling
-from zemm.benchdnn.reference import expected
+from zemm.benchdnn.data import build, contents
+from zemm.benchdnn.data.ranges import filling
+from zemm.benchdnn.data.reference import expected
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.run import execution
+from zemm.benchdnn.run.buffers import Buffer
+from zemm.benchdnn.run.quantizing import Quantized
 
 PROBLEM = "5x256:256x32"
 OPTIONS = (
@@ -39,9 +40,9 @@ def weights_of(case: Case, buffers: dict[int, Buffer]) -> np.ndarray:
     for arg in (args.WEI, args.ZERO_POINTS | args.WEI, args.SCALES | args.WEI):
         argument = found[arg]
         values = (
-            data.real_values(argument, 3)
+            contents.real_values(argument, 3)
             if arg == args.WEI
-            else data.values(case, argument, filling(case), None)
+            else contents.values(case, argument, filling(case), None)
         )
         buffers[arg].store(values.reshape(buffers[arg].layout.dims))
         parts.append(np.repeat(values, 256 // values.shape[0], axis=0).astype(np.float64))

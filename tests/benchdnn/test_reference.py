@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import dynamic, random_bits
-from zemm.benchdnn.attributes import Dropout
-from zemm.benchdnn.dtypes import rounded
-from zemm.benchdnn.eltwise import ELTWISE, binary, eltwise, prelu
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.layout import Layout
-from zemm.benchdnn.product import common_step, is_exact_in_f32, matmul
-from zemm.benchdnn.reference import expected, spread
+from zemm.benchdnn.data import dynamic, random_bits
+from zemm.benchdnn.data.eltwise import ELTWISE, binary, eltwise, prelu
+from zemm.benchdnn.data.layout import Layout
+from zemm.benchdnn.data.product import common_step, is_exact_in_f32, matmul
+from zemm.benchdnn.data.reference import expected, spread
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.attributes import Dropout
+from zemm.benchdnn.grammar.dtypes import rounded
+from zemm.benchdnn.grammar.expand import expand
 
 
 def f32(values: object) -> np.ndarray:

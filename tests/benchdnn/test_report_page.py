@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 from support_results import NASTY, contest, run, timed
-from zemm.benchdnn import output, picture
-from zemm.benchdnn.bars import bars
-from zemm.benchdnn.page import html
-from zemm.benchdnn.records import Record, Run
-from zemm.benchdnn.roofline import roofline
+from zemm._programs import picture
+from zemm.benchdnn.report import output
+from zemm.benchdnn.report.bars import bars
+from zemm.benchdnn.report.page import html
+from zemm.benchdnn.report.records import Record, Run
+from zemm.benchdnn.report.roofline import roofline
 
 needs_matplotlib = pytest.mark.skipif(not picture.is_installed(), reason=f"needs {picture.PACKAGE}")
 VOID = {"meta", "link"}  # without an end tag in our pages

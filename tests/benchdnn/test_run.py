@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from zemm.benchdnn import arguments as args
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.grammar import arguments as args
 
 Capture = pytest.CaptureFixture[str]
 Execute = Callable[[zemm.Primitive, zemm.Stream, dict[int, zemm.Memory]], None]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import zemm
-from zemm.benchdnn import build
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.expand import expand
+from zemm.benchdnn.data import build
+from zemm.benchdnn.grammar.expand import expand
 
 Capture = pytest.CaptureFixture[str]
 

@@ -4,8 +4,8 @@
 from collections import Counter
 
 import pytest
-from zemm.benchdnn import summary
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.report import summary
 
 Capture = pytest.CaptureFixture[str]
 SMALL = "3x20:20x6"

@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 import zemm
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import cold_cache, create, template
-from zemm.benchdnn.atoms import UsageError
+from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.cold_cache import sets_of, tlb_bytes
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.perf import format_line, own_row
-from zemm.benchdnn.run import Runner
-from zemm.benchdnn.timing import kept
-from zemm.benchdnn.verdict import EXECUTED, Result
+from zemm.benchdnn.data import cold_cache
+from zemm.benchdnn.data.cold_cache import sets_of, tlb_bytes
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar import template
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.report.perf import format_line, own_row
+from zemm.benchdnn.run import create
+from zemm.benchdnn.run.runner import Runner
+from zemm.benchdnn.run.timing import kept
+from zemm.benchdnn.run.verdict import EXECUTED, Result
 
 Capture = pytest.CaptureFixture[str]
 SMALL = "3x20:20x6"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time llama.cpp with zemm's backend and without it, in turns: the table of docs/ggml.md.
 
-    PYTHONPATH=tests ZEMM_LLAMA_CPP=BUILD python tests/ggml/speed.py [--layers 4] [--rounds 3] [TYPE ..]
+    PYTHONPATH=tests/support ZEMM_LLAMA_CPP=BUILD python tests/ggml/speed.py [TYPE ..]
 
 BUILD: the folder that build.py made. The models are random, with the shapes of Llama 1B. For each type the
 program prints the best tokens/s of llama-bench with 512 tokens that are read and 32 that are

@@ -23,7 +23,7 @@ class Row:
     policy: str
     owner: str  # of a tile: work_item or sub_group
     work_items: int  # of an owner
-    family: str  # in src/isa/isa.def
+    family: str  # in src/lists/isa.def
     operands: str  # what it multiplies: int8, half, tf32 or f32
     weights: str
     predicate: str  # in src/matmul/choose/predicates.hpp
@@ -47,7 +47,7 @@ class Row:
 
     @property
     def unit(self) -> str:
-        """The unit that multiplies (ZEMM_UNIT in src/isa/isa.def), by which its limit is named."""
+        """The unit that multiplies (ZEMM_UNIT in src/lists/isa.def), by which its limit is named."""
         unit: str = FAMILIES[self.family]["unit"]
         return f"{unit}_{self.operands}" if unit == "xmx" else unit
 

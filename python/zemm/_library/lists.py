@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data types, algorithms, GPUs, scalings of floats and instruction sets. The heads of
-src/kernels/types.def and algs.def, of src/ze/gpus.def, src/common/scalings.def and src/isa/isa.def
+src/lists/types.def and algs.def, of src/lists/gpus.def, src/lists/scalings.def and src/lists/isa.def
 explain the columns."""
 
 import json

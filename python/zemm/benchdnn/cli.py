@@ -8,20 +8,20 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from zemm._programs.usage import UsageError
 from zemm._terminal.console import program
-from zemm.benchdnn import from_verbose
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.expand import Job, Walker
-from zemm.benchdnn.interrupts import Interrupts
-from zemm.benchdnn.options import Options
-from zemm.benchdnn.output import check, write
-from zemm.benchdnn.progress import Progress
-from zemm.benchdnn.records import Records
-from zemm.benchdnn.report import Report
-from zemm.benchdnn.run import Announce, InTurn, Outcome
+from zemm.benchdnn.grammar import from_verbose
+from zemm.benchdnn.grammar.expand import Job, Walker
+from zemm.benchdnn.grammar.options import Options
+from zemm.benchdnn.report.lines import Report
+from zemm.benchdnn.report.output import check, write
+from zemm.benchdnn.report.progress import Progress
+from zemm.benchdnn.report.records import Records
+from zemm.benchdnn.run.interrupts import Interrupts
+from zemm.benchdnn.run.runner import Announce, InTurn, Outcome
 
 if TYPE_CHECKING:
-    from zemm.benchdnn.processes import Pool
+    from zemm.benchdnn.run.processes import Pool
 
 _HELP = """usage: zemm-benchdnn [global options] --matmul [options] DESC [[options] DESC ...]
        zemm-benchdnn [global options] --ip [options] DESC [[options] DESC ...]
@@ -136,6 +136,6 @@ def _runs(jobs: list[Job], processes: int, announce: Announce) -> "InTurn | Pool
     """The runs of jobs in this process, or in several."""
     if processes < 2:
         return InTurn(jobs, announce)
-    from zemm.benchdnn.processes import Pool
+    from zemm.benchdnn.run.processes import Pool
 
     return Pool(jobs, processes, announce)

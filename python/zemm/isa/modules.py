@@ -2,8 +2,8 @@
 """Asks zemm for the module that it would build for a row and a problem."""
 
 import zemm
-from zemm.benchdnn import build
-from zemm.benchdnn.expand import expand
+from zemm.benchdnn.data import build
+from zemm.benchdnn.grammar.expand import expand
 from zemm.isa.errors import IsaError
 from zemm.isa.rows import Problem, Row, forced, words_of
 

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from zemm.benchdnn.picture import COLOURS, as_element, colour, new_figure, number, saved, styled
+from zemm._programs.picture import COLOURS, as_element, colour, new_figure, number, saved, styled
 from zemm.models.record import Run
 
 _CHARTS = (

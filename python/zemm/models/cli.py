@@ -11,13 +11,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 
+from zemm._programs.usage import UsageError
+from zemm._programs.whole_file import check_writable, write_whole
 from zemm._terminal.console import program
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.whole_file import check_writable, write_whole
 from zemm.models import random_model
 from zemm.models.contest import contest
 from zemm.models.contestant import ACTIVATIONS, PEERS, Contestant, Settings, of_peer, of_zemm
-from zemm.models.errors import ModelsError
 from zemm.models.model import Model, find
 from zemm.models.output import as_html, as_json
 from zemm.models.record import run_of
@@ -72,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     try:
         return _run(args, shlex.join(["zemm-models", *arguments]))
-    except (ModelsError, UsageError) as error:
+    except UsageError as error:
         print(f"zemm-models: {str(error).removeprefix('err: ')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -86,14 +85,14 @@ def _contestants(args: argparse.Namespace) -> list[Contestant]:
     found = [of_zemm(cast(Activation, kind)) for kind in kinds]
     found += [of_peer(name) for name in _chosen(args.peer, PEERS, "--peer")]
     if not found:
-        raise ModelsError("--activation= and --peer= name no runtime")
+        raise UsageError("--activation= and --peer= name no runtime")
     return found
 
 
 def _chosen(text: str, known: Sequence[str], option: str) -> list[str]:
     names = list(dict.fromkeys(filter(None, text.split(","))))
     if unknown := [name for name in names if name not in known]:
-        raise ModelsError(f"{option}={text}: {unknown[0]!r} is none of {', '.join(known)}")
+        raise UsageError(f"{option}={text}: {unknown[0]!r} is none of {', '.join(known)}")
     return names
 
 
@@ -123,14 +122,14 @@ def _check_packages() -> None:
     try:
         import zemm.transformers  # noqa: F401
     except ImportError as error:
-        raise ModelsError(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _model(args: argparse.Namespace, stack: ExitStack) -> Model:
     if args.model is not None:
         return find(args.model)
     if args.random not in SHAPES:
-        raise ModelsError(f"--random={args.random}: none of {', '.join(SHAPES)}")
+        raise UsageError(f"--random={args.random}: none of {', '.join(SHAPES)}")
     _say("writing random weights")
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zemm-models-"))
     return random_model.write(args.random, Path(folder))

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from zemm.benchdnn.child import Child
+from zemm._programs.child import Child
 from zemm.benchdnn.peers import PeerError
 from zemm.models.contestant import Contestant, Entry, Loaded, Settings, Turn
 from zemm.models.llama_bench import LlamaBench

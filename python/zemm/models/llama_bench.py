@@ -8,7 +8,7 @@ import tempfile
 import time
 
 from zemm.benchdnn.peers import PeerError
-from zemm.models import memory
+from zemm.models import process_memory
 from zemm.models.contestant import Settings, Turn
 from zemm.models.model import Model
 
@@ -47,7 +47,7 @@ class LlamaBench:
             )
             try:
                 while process.poll() is None:
-                    self._peak = max(self._peak, memory.peak(process.pid))
+                    self._peak = max(self._peak, process_memory.peak(process.pid))
                     time.sleep(_TICK)
             finally:
                 process.kill()

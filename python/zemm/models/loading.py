@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from zemm.models import memory
+from zemm.models import process_memory
 from zemm.models.contestant import Loaded
 
 T = TypeVar("T")
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 def measured(load: Callable[[], T], version: str) -> tuple[T, Loaded]:
     """What load() returns, and the figures of the call. version: of the runtime."""
-    base, began = memory.resident(), time.perf_counter()
+    base, began = process_memory.resident(), time.perf_counter()
     made = load()
     seconds = time.perf_counter() - began
-    return made, Loaded(seconds, base, memory.resident(), memory.peak(), version)
+    return made, Loaded(seconds, base, process_memory.resident(), process_memory.peak(), version)

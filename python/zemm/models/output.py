@@ -5,8 +5,8 @@ import json
 from dataclasses import asdict, fields
 from html import escape
 
-from zemm.benchdnn import picture
-from zemm.benchdnn.page_parts import cell, charts, chip, page, section, table
+from zemm._programs import picture
+from zemm._programs.page_parts import cell, charts, chip, page, section, table
 from zemm.models.chart import svg
 from zemm.models.record import Record, Run
 

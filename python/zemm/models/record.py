@@ -7,8 +7,8 @@ from datetime import datetime, timezone
 from statistics import median
 from typing import Any
 
-from zemm.benchdnn.records import REFUSED, encodable, processor
-from zemm.benchdnn.verdict import EXECUTED
+from zemm.benchdnn.report.records import REFUSED, encodable, processor
+from zemm.benchdnn.run.verdict import EXECUTED
 from zemm.models.contestant import Entry, Settings
 from zemm.models.model import Model
 

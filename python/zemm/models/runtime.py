@@ -12,7 +12,7 @@ import transformers
 
 import zemm
 import zemm.transformers
-from zemm.models import memory
+from zemm.models import process_memory
 from zemm.models.contestant import Agreement, Contestant, Loaded, Settings, Turn
 from zemm.models.floats import put_floats
 from zemm.models.loading import measured
@@ -99,7 +99,7 @@ class Runtime:
         return Turn(first - began, len(prompt) / (first - began), decode)
 
     def peak(self) -> int:
-        return memory.peak()
+        return process_memory.peak()
 
     @torch.no_grad()
     def agreement(self, ids: list[int], reference: Path, is_reference: bool) -> Agreement:

@@ -4,8 +4,8 @@
 import random
 from typing import Any
 
+from zemm._programs.usage import UsageError, first_line
 from zemm.models.contestant import Settings
-from zemm.models.errors import ModelsError, first_line
 from zemm.models.model import Model
 
 # Prose of Python's reference, which help() shows, in this order.
@@ -23,27 +23,27 @@ def text() -> str:
 
 def tokens_of(model: Model, settings: Settings) -> tuple[list[int], list[int]]:
     """The prompt, and the text of the agreement: the first tokens of the text, or random ones for a random
-    model and where no agreement is asked for. ModelsError: the model cannot be read, has no tokenizer, or
+    model and where no agreement is asked for. UsageError: the model cannot be read, has no tokenizer, or
     cannot take so many."""
     import transformers
 
     try:
         config = transformers.AutoConfig.from_pretrained(**model.source).get_text_config()
     except Exception as error:
-        raise ModelsError(
+        raise UsageError(
             f"--model={model.name}: Transformers cannot read its config: {first_line(error)}"
         ) from None
     longest = getattr(config, "max_position_embeddings", None)
     wanted = max(settings.prompt + settings.tokens + 1, settings.text_tokens)
     if longest is not None and wanted > longest:
-        raise ModelsError(f"the model takes {longest} tokens, and {wanted} are asked for: lower --prompt")
+        raise UsageError(f"the model takes {longest} tokens, and {wanted} are asked for: lower --prompt")
     count = max(settings.prompt, settings.text_tokens)
     if model.is_random or not settings.text_tokens:
         ids = random.Random(_SEED).choices(range(config.vocab_size), k=count)
     else:
         ids = _tokenised(model)
         if len(ids) < count:
-            raise ModelsError(f"the text of {SOURCE} has {len(ids)} tokens, and {count} are asked for")
+            raise UsageError(f"the text of {SOURCE} has {len(ids)} tokens, and {count} are asked for")
     return ids[: settings.prompt], ids[: settings.text_tokens]
 
 
@@ -54,7 +54,7 @@ def _tokenised(model: Model) -> list[int]:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(**model.source)
         return list(tokenizer(text()).input_ids)
     except Exception as error:
-        raise ModelsError(
+        raise UsageError(
             f"--model={model.name} has no tokenizer that can be loaded ({first_line(error)}):"
             " --text-tokens=0 does without"
         ) from None

@@ -5,9 +5,9 @@ import os
 from multiprocessing.connection import Connection
 from typing import Any
 
+from zemm._programs.usage import first_line
 from zemm._terminal import building
 from zemm.models.contestant import Contestant, Settings
-from zemm.models.errors import first_line
 from zemm.models.model import Model
 
 # Answers: a value, or a sentence why there is none.

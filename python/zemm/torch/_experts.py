@@ -13,7 +13,7 @@ from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
 from zemm.torch._experts_call import call_of
-from zemm.torch._layers import find
+from zemm.torch._found import find
 from zemm.torch._operator import TYPES
 
 _library = torch.library.Library("zemm", "FRAGMENT")

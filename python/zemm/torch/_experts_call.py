@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._layers.call import aligned, keep_in_flight
-from zemm._layers.calls import recent
 from zemm._layers.gate import Gate
+from zemm._layers.primitives import recent
 from zemm._library.experts import experts_call, run_experts
 from zemm._library.library import value_of
 from zemm._terminal import building

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from zemm.linear import Linear
-from zemm.torch._layers import remember
+from zemm.torch._found import remember
 from zemm.torch._parts import NAMES, parts_of
 from zemm.torch._saving import refuse_to_save
 from zemm.torch._stand_in import dtype_after

@@ -12,7 +12,7 @@ import torch
 
 from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
 from zemm.errors import InvalidArgumentsError
-from zemm.torch._layers import find
+from zemm.torch._found import find
 from zemm.torch._rows import read_rows
 
 TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)

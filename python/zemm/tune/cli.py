@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from zemm._programs.usage import UsageError
+from zemm._programs.whole_file import check_writable, write_whole
 from zemm._terminal.console import program
-from zemm.benchdnn import atoms
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.expand import Walker
-from zemm.benchdnn.run import skip_reason
-from zemm.benchdnn.verbose_log import matmuls, read
-from zemm.benchdnn.whole_file import check_writable, write_whole
+from zemm.benchdnn.grammar import atoms
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.expand import Walker
+from zemm.benchdnn.grammar.verbose_log import matmuls, read
+from zemm.benchdnn.run.runner import skip_reason
 from zemm.tune.search import Found, search
 from zemm.words import EngineKind
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 import zemm
-from zemm.benchdnn import build
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.contest import alternate
-from zemm.benchdnn.execution import Execution
-from zemm.benchdnn.rivals import Rivals
-from zemm.benchdnn.verdict import Result
+from zemm.benchdnn.data import build
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.run.contest import alternate
+from zemm.benchdnn.run.execution import Execution
+from zemm.benchdnn.run.rivals import Rivals
+from zemm.benchdnn.run.verdict import Result
 from zemm.tune.choices import Choice, parts_of, rows_for, variants
 
 FIRST_ROUNDS = 3

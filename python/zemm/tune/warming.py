@@ -10,11 +10,13 @@ from typing import Any
 import zemm
 from zemm._layers.first_pass import kernels_of
 from zemm._library import check
-from zemm.benchdnn import batch, build, verdict
-from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.expand import Job, Walker
-from zemm.benchdnn.processes import Pool
-from zemm.benchdnn.verbose_log import matmuls, read
+from zemm._programs.usage import UsageError
+from zemm.benchdnn.data import build
+from zemm.benchdnn.grammar import batch
+from zemm.benchdnn.grammar.expand import Job, Walker
+from zemm.benchdnn.grammar.verbose_log import matmuls, read
+from zemm.benchdnn.run import verdict
+from zemm.benchdnn.run.processes import Pool
 from zemm.primitive import PrimitiveDesc
 
 

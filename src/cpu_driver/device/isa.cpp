@@ -83,7 +83,7 @@ std::vector<const char *> find() {
     if (name)                                                                                                \
         names.push_back("ZEX_cpu_" #name);
     constexpr bool none = true;
-#include "isa/isa.def"
+#include "lists/isa.def"
 #endif
     return names;
 }

@@ -2,7 +2,7 @@
 // The type of the weights, and the shape of packed weights (UNIT_PACKED) in memory.
 #pragma once
 
-#include "spec.h"
+#include "problem/spec.h"
 
 static inline int wei_bits() {
     return type_bits(spec_wei_dt());

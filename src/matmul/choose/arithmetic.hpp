@@ -3,7 +3,7 @@
 // types and layouts. It is derived from the facts of what runs, once for each plan.
 #pragma once
 
-#include "kernels/matmul_args.h"
+#include "kernels/args/matmul_args.h"
 #include "matmul/choose/facts.hpp"
 #include "matmul/problem/problem.hpp"
 

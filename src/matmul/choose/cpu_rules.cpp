@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "common/error.hpp"
-#include "kernels/matmul_args.h"
-#include "kernels/quantize_args.h"
+#include "kernels/args/matmul_args.h"
+#include "kernels/args/quantize_args.h"
 #include "matmul/choose/arithmetic.hpp"
 #include "matmul/choose/facts.hpp"
 #include "primitive/launch_plan.hpp"

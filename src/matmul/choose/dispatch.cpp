@@ -6,7 +6,7 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
-#include "kernels/matmul_args.h"
+#include "kernels/args/matmul_args.h"
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/layouts.hpp"
 #include "matmul/choose/predicates.hpp"
@@ -58,7 +58,7 @@ const kernel_row list[] = {
      weights_layout::packed,                                                                                 \
      supports},
 #define ZEMM_HELPER(name)
-#include "kernels/kernels.def"
+#include "lists/kernels.def"
 #undef ZEMM_XE_MATMUL
 #undef ZEMM_MATMUL
 };
@@ -68,7 +68,7 @@ const kernel_row list[] = {
 #define ZEMM_XE_MATMUL(src, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,            \
                        multiplies, supports)                                                                 \
     static_assert(traits_of(isa_family::family).sub_group == lanes);
-#include "kernels/kernels.def"
+#include "lists/kernels.def"
 #undef ZEMM_XE_MATMUL
 #undef ZEMM_MATMUL
 #undef ZEMM_HELPER

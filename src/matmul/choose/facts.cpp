@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/matmul_args.h"
+#include "kernels/args/matmul_args.h"
 #include "matmul/choose/arithmetic.hpp"
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/registers.hpp"

@@ -15,7 +15,7 @@ struct facts;
 
 enum class isa_family {
 #define ZEMM_FAMILY(name, isa, ...) name,
-#include "isa/isa.def"
+#include "lists/isa.def"
 };
 
 enum class multiplier {
@@ -47,9 +47,9 @@ struct family_traits {
     // Vectors of bytes become 16 bits before they are multiplied, and keep their signedness, unless src has
     // 7 bits.
     bool widens_bytes = false;
-    bool quantizes_rows = false; // policy/quantized_row.h
+    bool quantizes_rows = false; // policy/cpu/quantized_row.h
     bool half_is_f16 = false;    // operands::half: f16, else bf16
-    bool looks_up = false;       // policy/small_words.h may use AVX512_VBMI, where the device has it
+    bool looks_up = false;       // policy/cpu/small_words.h may use AVX512_VBMI, where the device has it
 
     // For Intel GPUs: a sub-group owns a tile.
     constexpr bool is_xe() const { return sub_group != 0; }
@@ -61,7 +61,7 @@ struct family_traits {
 namespace isa_named {
 constexpr std::optional<ze::feature> none;
 #define ZEMM_ISA(name, needs) constexpr std::optional<ze::feature> name = ze::feature::name;
-#include "isa/isa.def"
+#include "lists/isa.def"
 } // namespace isa_named
 
 constexpr family_traits traits_of(isa_family family) {
@@ -71,7 +71,7 @@ constexpr family_traits traits_of(isa_family family) {
 #define ZEMM_FAMILY(name, isa_, unit, ...)                                                                   \
     case isa_family::name:                                                                                   \
         return {.isa = isa_named::isa_, __VA_ARGS__};
-#include "isa/isa.def"
+#include "lists/isa.def"
     }
     return {};
 }

@@ -14,9 +14,9 @@
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "common/version.hpp"
-#include "kernels/spirv.hpp"
 #include "matmul/choose/dispatch.hpp"
 #include "matmul/choose/kernel_row.hpp"
+#include "primitive/spirv.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -38,8 +38,8 @@ const std::string &library_line() {
     static const std::string &line = *new std::string([] {
         const zemm_version_t &v = version();
         uint64_t kernels = hash("");
-        for (unsigned i = 0; i < kernels::spirv_count; ++i)
-            kernels = hash(kernels::spirv_table[i].hash, hash(kernels::spirv_table[i].name, kernels));
+        for (unsigned i = 0; i < spirv_count; ++i)
+            kernels = hash(spirv_table[i].hash, hash(spirv_table[i].name, kernels));
         return text("library %d.%d.%d %016llx", v.major, v.minor, v.patch, (unsigned long long)kernels);
     }());
     return line;

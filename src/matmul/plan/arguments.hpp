@@ -3,7 +3,7 @@
 // read of a problem. The plan adds how the problem is cut.
 #pragma once
 
-#include "kernels/matmul_args.h"
+#include "kernels/args/matmul_args.h"
 #include "matmul/choose/facts.hpp"
 #include "matmul/problem/problem.hpp"
 #include "primitive/sequence.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/plan/arranged_src.hpp"
 
-#include "kernels/arrange_args.h"
+#include "kernels/args/arrange_args.h"
 #include "matmul/plan/arguments.hpp"
 #include "primitive/launch_plan.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags and the other specialisation constants of the kernel matmul (kernels/spec.h).
+// The flags and the other specialisation constants of the kernel matmul (kernels/problem/spec.h).
 #pragma once
 
 #include <vector>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/matmul_args.h"
+#include "kernels/args/matmul_args.h"
 #include "primitive/objects.hpp"
 
 namespace zemm::matmul {

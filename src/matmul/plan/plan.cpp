@@ -7,7 +7,7 @@
 #include "common/attr.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
-#include "kernels/matmul_args.h"
+#include "kernels/args/matmul_args.h"
 #include "matmul/choose/arithmetic.hpp"
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/layouts.hpp"

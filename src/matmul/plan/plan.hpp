@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/matmul_args.h"
+#include "kernels/args/matmul_args.h"
 #include "matmul/choose/dispatch.hpp"
 #include "matmul/choose/facts.hpp"
 #include "primitive/sequence.hpp"

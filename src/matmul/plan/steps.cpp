@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common/error.hpp"
-#include "kernels/finish_args.h"
+#include "kernels/args/finish_args.h"
 #include "matmul/plan/arguments.hpp"
 #include "matmul/problem/packed_weights.hpp"
 #include "matmul/problem/quantized_src.hpp"

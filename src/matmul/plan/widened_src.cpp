@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/plan/widened_src.hpp"
 
-#include "kernels/matmul_args.h"
-#include "kernels/widen_args.h"
+#include "kernels/args/matmul_args.h"
+#include "kernels/args/widen_args.h"
 #include "primitive/launch_plan.hpp"
 
 namespace zemm::matmul {

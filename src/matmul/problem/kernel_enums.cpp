@@ -2,7 +2,7 @@
 // Compares the numbers in the kernels' lists and structs with those of the public header, which
 // kernels cannot include.
 #include "common/attr_ops.hpp"
-#include "kernels/matmul_args.h"
+#include "kernels/args/matmul_args.h"
 #include "zemm/zemm_types.h"
 
 // Sizes in bytes are computed for these sizes of elements only.
@@ -14,14 +14,14 @@
     static_assert(zemm_##name == number);                                                                    \
     HAS_SIZE(bits)
 #define ZEMM_NO_ELEMENT(name, number, bits, text) static_assert(zemm_##name == number);
-#include "kernels/types.def"
+#include "lists/types.def"
 
 #define ZEMM_ELTWISE(name, number, formula) static_assert(zemm_eltwise_##name == number);
 #define ZEMM_ELTWISE_SAME(name, number) static_assert(zemm_eltwise_##name == number);
 #define ZEMM_BINARY(name, number, formula) static_assert(zemm_binary_##name == number);
 #define ZEMM_TERNARY(name, number, formula) static_assert(zemm_binary_##name == number);
 #define ZEMM_IN_PLACE(name, number, of) static_assert(zemm_binary_##name == number);
-#include "kernels/algs.def"
+#include "lists/algs.def"
 
 static_assert(MATMUL_MAX_POST_OPS == zemm::post_ops_limit);
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "common/md_check.hpp"
-#include "kernels/matmul_args.h"
-#include "kernels/reorder_args.h"
+#include "kernels/args/matmul_args.h"
+#include "kernels/args/reorder_args.h"
 
 namespace zemm::matmul {
 

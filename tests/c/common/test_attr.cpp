@@ -115,7 +115,7 @@ static void set_masks(Set set, std::initializer_list<int> good, std::initializer
         INVALID("arg", set(attr, arg, 0));
 }
 
-// tests/test_lists.py has the data types of scales and of zero points.
+// tests/house/test_lists.py has the data types of scales and of zero points.
 TEST(scales) {
     const zemm_dims_t zero = {1, 0}, negative = {-1, 32};
     set_masks(zemm_primitive_attr_set_scales_mask,

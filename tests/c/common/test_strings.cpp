@@ -9,7 +9,7 @@ TEST(no_error_yet) {
     SAME(zemm_last_error(), "");
 }
 
-// tests/test_python_import.py has the names of the values of most enums.
+// tests/python/test_python_import.py has the names of the values of most enums.
 TEST(names) {
     SAME(zemm_dt2str(zemm_f4_e3m0), "unknown dt");
     SAME(zemm_fmt_tag2str(zemm_format_tag_any), "any");

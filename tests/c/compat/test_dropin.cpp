@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libdnnl.so.3 without oneDNN's headers: the BLAS functions, the functions of primitives that zemm
-// does not have, and the settings. tests/test_dropin.py compiles a program with oneDNN's headers.
+// does not have, and the settings. tests/dropin/test_dropin.py compiles a program with oneDNN's headers.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "destroy.h"
-#include "kernels/spirv.hpp"
 #include "matmul/plan/plan.hpp"
+#include "primitive/spirv.hpp"
 #include "refusing_driver.h"
 
 namespace {
@@ -32,7 +32,7 @@ constexpr char log_text[] = "error: no such builtin\nin function matmul\n";
 
 refusal judge_module(const ze_module_desc_t &desc) {
     for (const std::string &name : refused) {
-        const zemm::ze::spirv binary = zemm::kernels::find_spirv(name);
+        const zemm::ze::spirv binary = zemm::find_spirv(name);
         if (binary.words.size() != desc.inputSize ||
             std::memcmp(binary.words.data(), desc.pInputModule, desc.inputSize))
             continue;

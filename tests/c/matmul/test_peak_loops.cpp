@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "check.h"
-#include "kernels/spirv.hpp"
 #include "peak/peak.hpp"
+#include "primitive/spirv.hpp"
 #include "ze/buffer.hpp"
 #include "ze/module.hpp"
 #include "ze/stream.hpp"
@@ -22,7 +22,7 @@ constexpr int most_lanes = 16, vector_bytes = 64;
 // everywhere.
 double total(const std::shared_ptr<ze::device> &device, const peak::product_loop &loop, int byte,
              bool are_integers, int64_t steps) {
-    const auto kernel = ze::get_kernel(device, kernels::find_spirv(loop.module), loop.module, {}, "");
+    const auto kernel = ze::get_kernel(device, find_spirv(loop.module), loop.module, {}, "");
     const ze::buffer source(device, 2 * vector_bytes, ze::usm::host);
     const ze::buffer result(device, most_lanes * vector_bytes, ze::usm::host);
     std::memset(source.data(), byte, 2 * vector_bytes);

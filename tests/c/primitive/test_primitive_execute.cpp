@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Execution of matmul primitives from C: submemories, types, zero dimensions, scratchpads.
-// tests/test_execute_arguments.py has the refusals of each argument.
+// tests/matmul/test_execute_arguments.py has the refusals of each argument.
 #include <algorithm>
 #include <cstring>
 
@@ -98,7 +98,7 @@ TEST(test_types) {
     }
 }
 
-// What a matmul says of the scratchpad that it needs. tests/test_execute_arguments.py passes one.
+// What a matmul says of the scratchpad that it needs. tests/matmul/test_execute_arguments.py passes one.
 TEST(test_scratchpad) {
     const auto with_mode = [](zemm_scratchpad_mode_t mode) {
         const auto attr = new_attr();

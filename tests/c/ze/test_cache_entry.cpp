@@ -13,7 +13,7 @@
 
 #include "check.h"
 #include "common/error.hpp"
-#include "kernels/spirv.hpp"
+#include "primitive/spirv.hpp"
 #include "refusing_driver.h"
 #include "ze/device.hpp"
 #include "ze/disk_cache.hpp"
@@ -37,13 +37,13 @@ ze_result_t judge_kernel(const ze_kernel_desc_t &) {
 }
 
 std::string key_of(const ze::device &dev, const char *name) {
-    return ze::disk_cache::key_of(dev, kernels::find_spirv(name), {}, "");
+    return ze::disk_cache::key_of(dev, find_spirv(name), {}, "");
 }
 
 // Gets the kernel as another process would.
 std::shared_ptr<ze::kernel> get(const ze::device &dev, const char *name, const char *entry) {
     ze::module_cache cache;
-    return cache.get(dev, kernels::find_spirv(name), entry, {}, "");
+    return cache.get(dev, find_spirv(name), entry, {}, "");
 }
 
 std::string read(const std::filesystem::path &file) {
@@ -53,11 +53,11 @@ std::string read(const std::filesystem::path &file) {
 
 // The build has computed the hashes by which modules are known.
 void test_hashes() {
-    for (unsigned i = 0; i < kernels::spirv_count; ++i) {
-        const ze::spirv one = kernels::find_spirv(kernels::spirv_table[i].name);
+    for (unsigned i = 0; i < spirv_count; ++i) {
+        const ze::spirv one = find_spirv(spirv_table[i].name);
         CHECK(std::string(one.hash).size() == 32);
         for (unsigned j = 0; j < i; ++j) {
-            const ze::spirv other = kernels::find_spirv(kernels::spirv_table[j].name);
+            const ze::spirv other = find_spirv(spirv_table[j].name);
             const bool same_words = std::ranges::equal(one.words, other.words);
             CHECK(same_words == (std::string(one.hash) == other.hash));
         }

@@ -11,7 +11,7 @@
 
 #include "check.h"
 #include "common/error.hpp"
-#include "kernels/spirv.hpp"
+#include "primitive/spirv.hpp"
 #include "ze/device.hpp"
 #include "ze/module.hpp"
 
@@ -30,7 +30,7 @@ int build(const char *driver) {
         if (!ze::device_count(zemm_cpu, why))
             _exit(SKIP);
         const auto kernel =
-            ze::get_kernel(ze::open_device(zemm_cpu, 0), kernels::find_spirv("peak_f32"), "peak_f32", {}, "");
+            ze::get_kernel(ze::open_device(zemm_cpu, 0), find_spirv("peak_f32"), "peak_f32", {}, "");
         _exit(kernel->from_disk() ? from_disk : built);
     }
     int status = 0;

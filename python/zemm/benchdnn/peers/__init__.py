@@ -6,8 +6,8 @@ import importlib
 import os
 from typing import Protocol
 
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats
 
 
 class PeerError(Exception):

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.cold_cache import Turns, sets_of
-from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.data.cold_cache import Turns, sets_of
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats
 from zemm.benchdnn.peers import PeerError, limit_spinning, missing, thread_count
 from zemm.benchdnn.peers.problem import given
 from zemm.benchdnn.peers.weight_only import Matrices, bits_of, matrices

@@ -5,13 +5,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import Floats
-from zemm.benchdnn.layout import Layout
+from zemm.benchdnn.data.layout import Layout
+from zemm.benchdnn.data.reference import expected
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.tensors import tensors
-from zemm.benchdnn.reference import expected
 
 # As many rows from the beginning and from the end of dst are compared.
 _ROWS = 8

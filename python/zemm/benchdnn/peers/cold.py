@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from zemm.benchdnn.cold_cache import CACHE_BYTES, cools_weights_only
+from zemm.benchdnn.data.cold_cache import CACHE_BYTES, cools_weights_only
 
 
 def flusher(cold_cache: str, read_src: Callable[[], object]) -> Callable[[], None]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.cold_cache import Turns, sets_of
-from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.data.cold_cache import Turns, sets_of
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats
 from zemm.benchdnn.peers import PeerError, limit_spinning, thread_count
 from zemm.benchdnn.peers.ggml_blocks import WEIGHT_TYPES, Encoded, encoded
 from zemm.benchdnn.peers.ggml_library import TYPES, open_libraries

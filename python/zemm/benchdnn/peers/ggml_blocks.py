@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import Codes, Floats, encode
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Codes, Floats, encode
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.problem import given
 from zemm.benchdnn.peers.weight_only import Matrices

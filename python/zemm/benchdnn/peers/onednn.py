@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import build
-from zemm.benchdnn.arguments import Argument
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.cold_cache import Turns, sets_of
-from zemm.benchdnn.dtypes import Floats, encode
-from zemm.benchdnn.layout import Layout
+from zemm.benchdnn.data import build
+from zemm.benchdnn.data.cold_cache import Turns, sets_of
+from zemm.benchdnn.data.layout import Layout
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.arguments import Argument
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats, encode
 from zemm.benchdnn.peers import PeerError, onednn_binding
 from zemm.benchdnn.peers.onednn_binding import Binding, with_bytes
 from zemm.benchdnn.peers.onednn_library import open_library

@@ -2,7 +2,7 @@
 """A binding of the part of oneDNN's C API that a matmul needs, with the names of zemm's Python
 classes.
 
-zemm.benchdnn.build can use a Binding in place of the module `zemm`, because enums have the same
+zemm.benchdnn.data.build can use a Binding in place of the module `zemm`, because enums have the same
 numbers in both libraries.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from zemm._library import library
 from zemm._library.library import ARG, value_of
-from zemm.benchdnn.layout import Bytes
+from zemm.benchdnn.data.layout import Bytes
 from zemm.benchdnn.peers import PeerError
 from zemm.dtypes import dtype_name
 from zemm.memory_desc import MemoryDesc as ZemmMemoryDesc

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats
 from zemm.benchdnn.peers import missing, thread_count
 from zemm.benchdnn.peers.cold import flusher
 from zemm.benchdnn.peers.weight_only import Matrices, bits_of, matrices, packed

@@ -4,9 +4,9 @@
 from dataclasses import fields, replace
 from typing import Any
 
-from zemm.benchdnn.attributes import Attributes
-from zemm.benchdnn.case import Case, PeerChanges
-from zemm.benchdnn.options import ImplFilter
+from zemm.benchdnn.grammar.attributes import Attributes
+from zemm.benchdnn.grammar.case import Case, PeerChanges
+from zemm.benchdnn.grammar.options import ImplFilter
 from zemm.benchdnn.peers import PeerError
 
 SRC = 1

@@ -2,12 +2,12 @@
 """The values of a peer's tensors. They are drawn as in zemm's timed runs, but for the peer's
 case."""
 
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn import data
-from zemm.benchdnn.arguments import Argument
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import Floats
-from zemm.benchdnn.ranges import filling
+from zemm.benchdnn.data import contents
+from zemm.benchdnn.data.ranges import filling
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.arguments import Argument
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import Floats
 
 _DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "reductions")
 
@@ -20,9 +20,9 @@ def tensors(case: Case) -> list[tuple[Argument, Floats]]:
         if argument.arg == args.DST:
             continue
         if argument.role in _DRAWN_AS_CHECKED:
-            values = data.values(case, argument, ranges, src)
+            values = contents.values(case, argument, ranges, src)
         else:
-            values = data.real_values(argument, argument.arg)
+            values = contents.real_values(argument, argument.arg)
         if argument.arg == args.SRC:
             src = values
         found.append((argument, values))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zemm.benchdnn.case import Case
+from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.problem import given
 from zemm.benchdnn.peers.weight_only import Matrices, matrices

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zemm.benchdnn import arguments as args
-from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import BY_NAME, Codes, Floats, encode
-from zemm.benchdnn.masks import has_one_value
+from zemm.benchdnn.grammar import arguments as args
+from zemm.benchdnn.grammar.case import Case
+from zemm.benchdnn.grammar.dtypes import BY_NAME, Codes, Floats, encode
+from zemm.benchdnn.grammar.masks import has_one_value
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.problem import check_is_plain, given
 from zemm.benchdnn.peers.tensors import tensors

@@ -2,8 +2,8 @@
 """Times the rows of kernels.def on the machine's own CPU."""
 
 from zemm import Engine
-from zemm.benchdnn.expand import expand
-from zemm.benchdnn.run import Runner
+from zemm.benchdnn.grammar.expand import expand
+from zemm.benchdnn.run.runner import Runner
 from zemm.isa.cpu.prediction import Measured
 from zemm.isa.errors import IsaError
 from zemm.isa.rows import Problem, Row, forced

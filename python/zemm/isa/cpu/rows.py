@@ -9,7 +9,7 @@ from zemm.isa.rows import GROUPED, MANY_ROWS, Problem, Row, rows, weights_only
 # Rows of src: one, as when a language model writes, and many, as when it reads.
 COUNTS = {"1 row": 1, "many rows": MANY_ROWS}
 
-# src/kernels/matmul_args.h: a machine without AMX gets modules with tiles in software, which are
+# src/kernels/args/matmul_args.h: a machine without AMX gets modules with tiles in software, which are
 # not judged.
 SPEC_TILES, TILES_IN_HARDWARE = 15, 1
 

@@ -3,7 +3,7 @@
 // compilers need to know them, or the kernel takes more registers than a thread has.
 #pragma once
 
-#include "spec.h"
+#include "problem/spec.h"
 
 #define HAS_SRC_SCALE(p) HAS(FLAG_SRC_SCALE)
 #define SCALES_ROWS HAS(FLAG_SRC_SCALE)

@@ -4,7 +4,7 @@
 
 #include "owner/sub_group/vectors.h"
 #include "owner/sub_group/walk.h"
-#include "parameters.h"
+#include "problem/parameters.h"
 
 #if TILE_N > 4 * LANES
 #error "load_column_scales has four columns of a lane"

@@ -5,9 +5,9 @@
 
 #include OWNER
 
-#include "post_ops.h"
-#include "spec.h"
-#include "tensor.h"
+#include "arithmetic/post_ops.h"
+#include "problem/spec.h"
+#include "problem/tensor.h"
 
 // Applies all post-ops to x[width], the results of row r: column `first` and every COLUMN_STEP-th
 // after it. dst still has its old contents, which the sum post-op reads.

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "owner/sub_group/slices.h"
-#include "tile.h"
+#include "owner/tile.h"
 
 #if TILE_M > 64
 #error "TILE_M: multiply_tile has eight groups of eight rows"

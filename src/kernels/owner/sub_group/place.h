@@ -8,7 +8,7 @@
 
 #include "owner/sub_group/vectors.h"
 
-#include "tile_place.h"
+#include "problem/tile_place.h"
 
 // The number of the sub-group in its work-group, and how many sub-groups it has.
 static inline int sub_group_number(void) {

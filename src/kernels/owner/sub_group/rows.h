@@ -7,7 +7,7 @@
 #include "owner/sub_group/vectors.h"
 #include "owner/sub_group/walk.h"
 
-#include "k_block.h"
+#include "problem/k_block.h"
 
 // Row `number` of dst, which is row i after origin.
 static inline struct row_index next_row(global const struct matmul_problem *p, const struct row_index *origin,

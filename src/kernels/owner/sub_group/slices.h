@@ -4,9 +4,9 @@
 // rows. Slices are added in a fixed order, so that float results are always rounded alike.
 #pragma once
 
-#include "finish.h"
+#include "owner/finish.h"
+#include "owner/partials.h"
 #include "owner/sub_group/place.h"
-#include "partials.h"
 
 // Puts this lane's columns of eight rows of sums into local memory. values: [8][NV].
 static inline void share_rows(__private const column_f *values, local column_f *to) {

@@ -2,8 +2,8 @@
 // A matrix as 2-D block loads take it (cl_intel_subgroup_2d_block_io). They read 0 outside of it.
 #pragma once
 
-#include "data_type.h"
-#include "spec.h"
+#include "arithmetic/data_type.h"
+#include "problem/spec.h"
 
 static inline int src_bytes() { // bytes of an element
     return type_bits(spec_src_dt()) / 8;

@@ -3,7 +3,7 @@
 // neighbouring columns. So values for columns are scalars, and values for rows are vectors.
 #pragma once
 
-#include "data_type.h"
+#include "arithmetic/data_type.h"
 
 #define NV (TILE_N / LANES) // columns of a lane
 #define VEC_ROWS 8

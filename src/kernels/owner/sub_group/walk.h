@@ -3,7 +3,7 @@
 // an address anew for each group takes three times as many cycles.
 #pragma once
 
-#include "k_block.h"
+#include "problem/k_block.h"
 
 // Whether what changes along K changes with each block, and there are registers for addresses. Types
 // of 4 bits have no address for each element.

@@ -7,7 +7,7 @@
 
 #include "owner/work_item/vectors.h"
 
-#include "matmul_args.h"
+#include "args/matmul_args.h"
 
 // Scales, zero points and sums of the weights for the columns of a tile.
 struct own_columns {

@@ -4,7 +4,7 @@
 // many problems: a build takes most of a second.
 #pragma once
 
-#include "spec.h"
+#include "problem/spec.h"
 
 // Not inlined: CPU compilers would make vector code of each copy of their loops.
 #define CALLED static __attribute__((noinline))

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "owner/work_item/vectors.h"
-#include "parameters.h"
+#include "problem/parameters.h"
 
 static __attribute__((noinline)) float load_element(bytes from, int data_type, long i) {
     return load_float(from, data_type, i);
@@ -23,7 +23,7 @@ static __attribute__((noinline)) void store_element(global uchar *to, int data_t
 static inline bool has_vectors(int data_type) {
     switch (data_type) {
 #define ZEMM_TYPE(name, NAME, ...) case DT_##NAME:
-#include "types.def"
+#include "lists/types.def"
         return LANES > 1;
     }
     return false;
@@ -34,7 +34,7 @@ static inline column_f load_vector(bytes from, int data_type, long i) {
 #define ZEMM_TYPE(name, NAME, ...)                                                                           \
     case DT_##NAME:                                                                                          \
         return load_column_f(from, DT_##NAME, i);
-#include "types.def"
+#include "lists/types.def"
     }
     return (column_f)0.f;
 }
@@ -47,7 +47,7 @@ static inline void store_vector(global uchar *to, int data_type, long i, column_
         store_column_f(to, DT_##NAME, i, x);                                                                 \
         break;
 #define ZEMM_USES(name, NAME, src, weights, dst, ...) CASE_##dst(NAME, number)
-#include "types.def"
+#include "lists/types.def"
 #undef CASE_no
 #undef CASE_yes
     }

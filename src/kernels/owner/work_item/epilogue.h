@@ -4,11 +4,11 @@
 // all their algorithms take a third of a module's compile time.
 #pragma once
 
+#include "arithmetic/post_ops.h"
 #include "owner/work_item/choices.h"
 #include "owner/work_item/elements.h"
-#include "post_ops.h"
-#include "spec.h"
-#include "tensor.h"
+#include "problem/spec.h"
+#include "problem/tensor.h"
 
 // Applies all post-ops to x[NV], the results of row r: `columns` columns from n0 on. dst still has its
 // old contents, which the sum post-op reads.

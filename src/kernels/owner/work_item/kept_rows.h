@@ -3,8 +3,8 @@
 // segment is scaled.
 #pragma once
 
-#include "tile.h"
-#include "transpose.h"
+#include "arithmetic/transpose.h"
+#include "owner/tile.h"
 
 static inline column_i kept_zero_point(__private const struct tile *t, int n, int v) {
     return HAS(FLAG_WEI_ZP_K) ? t->kept.segments[n].wei_zp[v] : t->wei_zp[v];

@@ -2,7 +2,7 @@
 // The loop of the owner work_item over groups of rows. Sums stay in the arrays of struct tile.
 #pragma once
 
-#include "tile.h"
+#include "owner/tile.h"
 
 // Makes tile `own` of the tiles abreast the one that t describes. Returns the number of tiles.
 static __attribute__((noinline)) int go_to_tile_abreast(global const struct matmul_problem *p,

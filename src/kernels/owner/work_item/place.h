@@ -4,7 +4,7 @@
 
 #include "owner/work_item/vectors.h"
 
-#include "tile_place.h"
+#include "problem/tile_place.h"
 
 static inline struct place find_place(global const struct matmul_problem *p,
                                       const struct matmul_arguments *args) {

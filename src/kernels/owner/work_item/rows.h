@@ -4,7 +4,7 @@
 
 #include "owner/work_item/vectors.h"
 
-#include "k_block.h"
+#include "problem/k_block.h"
 
 // Vectors that hold a value for each row of the tile.
 #define ROW_VECTORS ((TILE_M + LANES - 1) / LANES)

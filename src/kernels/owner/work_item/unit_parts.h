@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units of operands that are sums of two parts (policy/tiles_multiply.h). The second part may be 0. If one
-// operand is infinite, its product with that part is NaN, though the product of the values is not. So sums
-// that are NaN are made once more, of the values.
+// Units of operands that are sums of two parts (policy/amx/tiles_multiply.h). The second part may be 0. If
+// one operand is infinite, its product with that part is NaN, though the product of the values is not. So
+// sums that are NaN are made once more, of the values.
 #pragma once
 
 // Steps of K that lie `step` bytes apart in src, by those of the weights from step `wei` on.

@@ -3,7 +3,7 @@
 // row. So values for columns are vectors, and values for rows are scalars.
 #pragma once
 
-#include "data_type.h"
+#include "arithmetic/data_type.h"
 
 #define NV (TILE_N / LANES) // vectors of a row of the tile
 #define VEC_ROWS 1

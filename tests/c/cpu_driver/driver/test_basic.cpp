@@ -30,7 +30,7 @@ TEST(properties) {
     auto atomics = of_type<ze_float_atomic_ext_properties_t>(ZE_STRUCTURE_TYPE_FLOAT_ATOMIC_EXT_PROPERTIES);
     m.pNext = &atomics;
     OK(ze.zeDeviceGetModuleProperties(device, &m));
-    const uint32_t everything = // tests/test_cpu_atomics.py runs these
+    const uint32_t everything = // tests/runtime/test_cpu_atomics.py runs these
         ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_LOAD_STORE | ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_ADD |
         ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_MIN_MAX | ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_LOAD_STORE |
         ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_ADD | ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_MIN_MAX;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Modules that import sub-group builtins: alone, linked with others, as native binaries; imports that nobody
-// has. What the builtins compute is checked in tests/test_cpu_builtins.py.
+// has. What the builtins compute is checked in tests/isa/test_cpu_builtins.py.
 #include "ze_test.h"
 
 #include <random>

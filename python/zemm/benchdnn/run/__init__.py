@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs cases on zemm, checks them and times them, beside peers if wanted."""

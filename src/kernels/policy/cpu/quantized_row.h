@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only row of a matmul's src, which the tiles quantise to s8 themselves: a launch of its own takes longer
+// than doing that again in each tile, while these are few. The values, their scales and sums stay in the
+// first-level cache.
+#pragma once
+
+#include "args/matmul_args.h"
+#include "args/quantize_args.h"
+#include "problem/spec.h"
+
+// The type of src before; 0: nothing is quantised.
+static inline int spec_quantized_dt() {
+    return __spirv_SpecConstant(SPEC_QUANTIZED_DT, 0);
+}
+static inline int spec_vectors() {
+    return __spirv_SpecConstant(SPEC_QUANTIZED_VECTORS, 0);
+}
+
+static inline int is_u8() {
+    return 0;
+}
+static inline int most() {
+    return 127;
+}
+static inline float scale_in_its_type(float scale, float rest) {
+    return fmax(scale, 0x1p-126f);
+}
+static inline float16 load_quantized16(bytes src, long i) {
+    return spec_quantized_dt() == DT_F32   ? load16_f32(src, i)
+           : spec_quantized_dt() == DT_F16 ? load16_f16(src, i)
+                                           : load16_bf16(src, i);
+}
+static inline float load_quantized(bytes src, long i) {
+    return spec_quantized_dt() == DT_F32   ? load_f32(src, i)
+           : spec_quantized_dt() == DT_F16 ? load_f16(src, i)
+                                           : load_bf16(src, i);
+}
+
+#define NEEDS_SUMS HAS(FLAG_REDUCTIONS)
+#include "quantize/quantize_block.h"
+
+struct quantized_row {
+    uchar values[MOST_QUANTIZED];
+    float scales[MOST_QUANTIZED_GROUPS];
+    int sums[MOST_QUANTIZED_GROUPS];
+    struct matmul_arguments arguments; // those of the launch, with the addresses of the above
+};
+
+// Fills the row with the groups of this work-item's range of K. The kernel's functions read global memory,
+// and a CPU has one address space.
+static inline void quantize_row(bytes src, global const struct matmul_problem *p,
+                                __private const struct matmul_arguments *given,
+                                __private struct quantized_row *row) {
+    const long group = p->src_scale.column_group, part = p->segment, k = p->k;
+    const long k_begin = get_group_id(2) * p->k_range, k_end = min(k_begin + p->k_range, k);
+    global uchar *values = (global uchar *)(ulong)row->values;
+    long g = k_begin / group;
+    const long blocks_end = spec_vectors() ? min((k_end + group - 1) / group, k / group) : g;
+    for (; g < blocks_end; g += BLOCK_GROUPS)
+        quantize_block(src, g * group, values, g * group, (int)min((long)BLOCK_GROUPS, blocks_end - g),
+                       row->scales + g, row->sums + g);
+    for (g = min(g, blocks_end); g * group < k_end; ++g) {
+        const long begin = g * group, end = min(begin + group, k);
+        const struct range r = range_of(src, begin, end - begin);
+        for (long i = begin; i < end; i += part) {
+            const long length = min(part, end - i);
+            int sum = 0;
+            if (r.finite)
+                sum = quantize_part(src, i, values, i, length, r);
+            else
+                clear(values, i, length);
+            row->sums[i / part] = sum;
+        }
+        row->scales[g] = r.scale;
+    }
+    row->arguments = *given;
+    row->arguments.src_scale = (ulong)row->scales;
+    row->arguments.reductions = (ulong)row->sums;
+}
+
+#define QUANTIZE_ROW(src, p, given)                                                                          \
+    struct quantized_row own_row;                                                                            \
+    if (spec_quantized_dt()) {                                                                               \
+        quantize_row(src, p, given, &own_row);                                                               \
+        src = (bytes)(ulong)own_row.values;                                                                  \
+    }
+#define ARGUMENTS (spec_quantized_dt() ? &own_row.arguments : &args)

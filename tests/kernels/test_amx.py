@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows with AMX: when they are chosen, and what their modules become on a CPU that has tiles.
+
+Elsewhere these rows run with tiles in software (test_kernels.py). Here the other side of the
+specialisation constant is built for a CPU with AMX, and its instructions are found in the machine
+code. That needs no such CPU: the OpenCL CPU runtime builds for others, too.
+"""
+
+import os
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import zemm
+from support_level_zero import Driver, compilers
+from support_problem import Problem
+from support_process import captured
+from support_rows import BY_NAME, constant_id, state
+from support_run import make_pd, run
+from support_tree import ROOT
+from zemm._library.package_files import package_file
+from zemm.isa.spirv import specialised
+
+AMX_ROWS = [name for name, row in BY_NAME.items() if row.has_tiles]
+INT8 = next(name for name in AMX_ROWS if BY_NAME[name].src == "int8")
+BF16 = next(name for name in AMX_ROWS if BY_NAME[name].src == "bf16")
+F16 = next(name for name in AMX_ROWS if BY_NAME[name].src == "f16")
+
+# Instructions of AMX as they are encoded: VEX, map 0F38, W0, a prefix (pp) and an opcode. Those that
+# address memory have no register in their last byte.
+ENCODINGS = {
+    "ldtilecfg": (0, 0x49, False),
+    "tileloadd": (3, 0x4B, False),
+    "tilestored": (2, 0x4B, False),
+    "tilezero": (3, 0x49, True),
+    "tdpbssd": (3, 0x5E, True),
+    "tdpbsud": (2, 0x5E, True),
+    "tdpbusd": (1, 0x5E, True),
+    "tdpbuud": (0, 0x5E, True),
+    "tdpbf16ps": (2, 0x5C, True),
+    "tdpfp16ps": (3, 0x5C, True),
+}
+PRODUCTS = re.compile(rb"\xc4[\xc2\xe2].[\x5c\x5e][\xc0-\xff]", re.DOTALL)
+BUILD_KERNELS = ROOT / "src" / "kernels" / "build_kernels.py"
+
+
+def instructions(code: bytes) -> set[str]:
+    """The names of the instructions of AMX in machine code."""
+    found = set()
+    for match in re.finditer(rb"\xc4[\x42\x62\x82\xa2\xc2\xe2](.)(\x49|\x4b|\x5c|\x5e)(.)", code, re.DOTALL):
+        prefix, opcode, last = match[1][0], match[2][0], match[3][0]
+        if not prefix & 0x84:  # W0, 128 bits
+            found |= {name for name, e in ENCODINGS.items() if e == (prefix & 3, opcode, last >= 0xC0)}
+    return found
+
+
+def build(spirv: Path) -> None:
+    """Run in a process whose runtime builds for another CPU: writes the machine code."""
+    spirv.with_suffix(".bin").write_bytes(Driver().module(spirv.read_bytes()).native())
+
+
+def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> bytes:
+    """What the row that ZEMM_KERNEL names becomes for Granite Rapids."""
+    module = make_pd(engine, problem).modules()[0]
+    return built(module.spirv, dict(module.constants), tiles, folder)
+
+
+def built(spirv: bytes, constants: dict[int, int], tiles: str, folder: Path) -> bytes:
+    """What a module becomes for Granite Rapids, which has all of AMX."""
+    path = folder / f"{tiles}.spv"
+    path.write_bytes(specialised(spirv, {**constants, constant_id("SPEC_TILES"): state(tiles)}))
+    environment = {**os.environ, "CL_CONFIG_CPU_TARGET_ARCH": "graniterapids"}
+    done = captured([sys.executable, __file__, str(path)], env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return path.with_suffix(".bin").read_bytes()
+
+
+@pytest.mark.quick(cases=lambda wei: wei in ("s8", "f16"))
+@pytest.mark.parametrize(
+    ("row", "src", "wei", "product"),
+    [
+        (INT8, "s8", "s8", "tdpbssd"),
+        (INT8, "s8", "u8", "tdpbsud"),
+        (INT8, "u8", "s4", "tdpbusd"),
+        (INT8, "u8", "u4", "tdpbuud"),
+        (BF16, "bf16", "bf16", "tdpbf16ps"),
+        (BF16, "f32", "f32", "tdpbf16ps"),
+        (F16, "f16", "f16", "tdpfp16ps"),
+        (F16, "f16", "u4", "tdpfp16ps"),
+    ],
+)
+def test_instructions(
+    engine: zemm.Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    row: str,
+    src: str,
+    wei: str,
+    product: str,
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    fpmath = {"f32": ("bf16", False), "f16": ("f16", True)}.get(src)
+    problem = Problem((64, 256), (256, 64), src, wei, "f32", any_tags=True, fpmath=fpmath)
+    common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
+    assert instructions(native(engine, problem, "TILES_IN_HARDWARE", tmp_path)) == common | {product}
+    assert instructions(native(engine, problem, "TILES_IN_SOFTWARE", tmp_path)) == set()
+
+
+@pytest.mark.quick(cases=lambda product: product == "tdpbusd")
+@pytest.mark.parametrize(
+    ("kernel", "product"),
+    [("peak_amx_int8", "tdpbusd"), ("peak_amx_bf16", "tdpbf16ps"), ("peak_amx_fp16", "tdpfp16ps")],
+)
+def test_limits_are_measured_by_products_alone(tmp_path: Path, kernel: str, product: str) -> None:
+    """A loop in which nothing but four products and the count of the trips is executed."""
+    out = tmp_path / f"{kernel}.spv"
+    command = [
+        sys.executable,
+        str(BUILD_KERNELS),
+        "build",
+        str(package_file("kernels.json")),
+        kernel,
+        str(out),
+    ]
+    done = captured([*command, *compilers()], timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    code = built(out.read_bytes(), {}, "TILES_IN_HARDWARE", tmp_path)
+    common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
+    assert instructions(code) == common | {product}
+    assert b"_ZGV" not in code  # as in test_one_work_item
+    products = [match.start() for match in PRODUCTS.finditer(code)]
+    assert len(products) == 4
+    assert products[-1] - products[0] == 3 * 5  # bytes: they follow each other
+    jump = code[products[-1] + 5 :][:8]
+    assert re.match(rb"[\x48\x49]\xff[\xc8-\xcf]\x75|[\x48\x49]\x83..\x75", jump, re.DOTALL), jump.hex()
+    assert instructions(built(out.read_bytes(), {}, "TILES_IN_SOFTWARE", tmp_path)) == set()
+
+
+@pytest.mark.quick(cases=lambda order: order == "ba")
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_one_work_item(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, order: str
+) -> None:
+    """The compiler makes no code for several work-items at once, which would mix up their tiles. Such
+    functions have names of vector functions.
+    """
+    monkeypatch.setenv("ZEMM_KERNEL", INT8)
+    problem = Problem((64, 256), (256, 64), "s8", "s8", "f32", wei_order=order)
+    assert b"_ZGV" not in native(engine, problem, "TILES_IN_HARDWARE", tmp_path)
+
+
+@pytest.mark.parametrize("row", AMX_ROWS)
+def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+    """With AMX the row is chosen for many rows of src only; without it only ZEMM_KERNEL takes it."""
+    src, wei = {INT8: ("u8", "s8"), BF16: ("bf16", "bf16"), F16: ("f16", "f16")}[row]
+    feature = BY_NAME[row].policy
+    monkeypatch.delenv("ZEMM_KERNEL", raising=False)
+    for m in (1, 15, 16, 500):
+        chosen = make_pd(engine, Problem((m, 256), (256, 64), src, wei, "f32", any_tags=True)).impl_info
+        assert (chosen == row) == (m >= 16 and feature in engine.features)
+
+
+@pytest.mark.quick(cases=lambda problem, copied: problem.k in (2048, 1024, 1088, 1001))
+@pytest.mark.parametrize(
+    ("problem", "copied"),
+    [
+        # Rows of src that fall into the same sets of the L1 cache, and that begin inside of cache lines.
+        (Problem((2, 33, 2048), (2, 2048, 65), "s8", "u8"), True),
+        (Problem((70, 1022), (1022, 65), "u8", "s4", "bf16", src_pad=3), True),
+        (Problem((70, 1024), (1024, 65), "bf16", "bf16"), True),
+        (Problem((70, 1056), (1056, 65), "bf16", "u4", src_order="ab"), False),  # 33 lines
+        (Problem((70, 1088), (1088, 65), "s8", "s8"), False),
+        # f32 becomes bf16 once.
+        (Problem((70, 1001), (1001, 65), "f32", "f32", fpmath=("bf16", False)), True),
+        (Problem((70, 1056), (1056, 65), "f32", "u4", "bf16", fpmath=("any", True)), True),
+    ],
+    ids=lambda value: "" if isinstance(value, bool) else f"{value.src_dt}-{value.k}",
+)
+def test_copy_of_src(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, problem: Problem, copied: bool
+) -> None:
+    """src is copied where that pays: from 1024 columns for each core on, if its type stays."""
+    monkeypatch.setenv("ZEMM_KERNEL", INT8 if problem.src_dt in ("s8", "u8") else BF16)
+    converts = problem.src_dt == "f32"
+    columns = 1024 * len(os.sched_getaffinity(0))
+    for n in (columns - 1, columns):
+        p = replace(problem, wei_dims=(*problem.wei_dims[:-1], n))
+        names = [module.kernel for module in make_pd(engine, p).modules()]
+        assert ("widen_src" in names) == (converts or (copied and n == columns))
+    if columns <= 8192:
+        run(engine, stream, p)
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))

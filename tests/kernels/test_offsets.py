@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Offsets of integer weights, which are scale * value + offset: numbers, and what refuses them.
+tests/support/problems.txt has problems of every kind for all rows.
+"""
+
+from dataclasses import replace
+
+import ml_dtypes
+import numpy as np
+import pytest
+import zemm
+from support_problem import Data, Problem, Quant, make_data, zero_point
+from support_rows import BY_NAME
+from support_run import get, make_call, make_pd, run
+from support_tiers import SMALL_ROWS, takes
+
+GROUP = 32
+RNG = np.random.default_rng(5)
+SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
+
+
+def grouped(src: str, wei: str, offset: str, **settings: object) -> Problem:
+    """Four groups along K, with scales and offsets. Seven columns of a tile are missing."""
+    k = 4 * GROUP
+    common: dict[str, object] = {
+        "wei_scale": Quant(3, (GROUP, 1), "f16"),
+        "wei_offset": Quant(3, (GROUP, 1), offset),
+        "rough": True,
+    }
+    if src in ("s8", "u8"):
+        common["src_scale"] = Quant(3, (1, GROUP), "f16")
+    else:
+        common["fpmath"] = ("strict", True)
+    return Problem((9, k), (k, 57), src, wei, "f32", **common | settings)  # type: ignore[arg-type]
+
+
+def result(engine: zemm.Engine, stream: zemm.Stream, problem: Problem, data: Data) -> np.ndarray:
+    call = make_call(engine, problem, data)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    return get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
+
+
+OFTEN = [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4"), ("s8", "u4"), ("f32", "u8"), ("f16", "s8")]
+ALL = [(src, wei) for src in ("s8", "u8", "f32", "f16", "bf16") for wei in ("s8", "u8", "s4", "u4", "u2")]
+# Rows for GPUs take minutes for all.
+CASES = [(name, *types) for name, row in BY_NAME.items() for types in (OFTEN if row.is_xe else ALL)]
+
+
+def is_often(row: str, src: str, wei: str) -> bool:
+    return (src, wei) in OFTEN and (row in SMALL_ROWS or not BY_NAME[row].is_xe)
+
+
+@pytest.mark.quick(cases=is_often)
+@pytest.mark.parametrize(("row", "src", "wei"), CASES)
+def test_rows(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, src: str, wei: str
+) -> None:
+    """Every row in the layout of weights that it prefers, by every pair of types that it takes."""
+    problem = grouped(src, wei, "f16", any_tags=True)
+    if not takes(row, problem):
+        pytest.skip(f"{row}: not on this device")
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    run(engine, stream, problem)
+
+
+@pytest.mark.parametrize("src", ["s8", "u8", "f32", "f16", "bf16"])
+@pytest.mark.parametrize("wei", ["s8", "u8", "s4", "u4"])
+@pytest.mark.parametrize("offset", ["f32", "f16", "bf16"])
+def test_some_row_takes_it(engine: zemm.Engine, src: str, wei: str, offset: str) -> None:
+    assert make_pd(engine, grouped(src, wei, offset)).impl_info
+
+
+@pytest.mark.parametrize("wei", ["u4", "s8"])
+@pytest.mark.parametrize("src", ["s8", "f32"])
+@pytest.mark.parametrize("rows", [2, 9])
+def test_scales_near_0(engine: zemm.Engine, stream: zemm.Stream, src: str, wei: str, rows: int) -> None:
+    """A group whose weights are all equal has the scale 0: its offset counts all the same. Infinite values of
+    src stay infinite, as no offset has the other sign of its weights.
+    """
+    problem = replace(grouped(src, wei, "f32", any_tags=True), src_dims=(rows, 4 * GROUP))
+    data = make_data(problem)
+    scales, offsets = data.quants["wei_scale"], data.quants["wei_offset"]
+    scales[0], scales[1], scales[2, ::2] = 0, 2.0**-24, 0
+    offsets[:, :5] = 0
+    offsets[1] *= 2.0**20
+    run(engine, stream, problem, data)
+    if src == "f32":
+        data.wei[3 * GROUP], scales[3], offsets[3] = 1, 1, -0.5
+        data.src[0, 3 * GROUP] = np.inf
+        assert np.isposinf(result(engine, stream, problem, data)[0]).all()
+
+
+def test_reductions_of_the_caller(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """Offsets are multiplied by the sums of src that the caller passes. With the right sums the bits are
+    those without them."""
+    problem = grouped("s8", "u8", "f16", reduction_group=GROUP)
+    data = make_data(problem)
+    assert data.reductions is not None
+    before = result(engine, stream, problem, data)
+    np.testing.assert_array_equal(
+        before, result(engine, stream, replace(problem, reduction_group=None), replace(data, reductions=None))
+    )
+    data.reductions = data.reductions + 1000
+    after = result(engine, stream, problem, data).astype(np.float64)
+    moved = 1000 * data.quants["src_scale"] @ data.quants["wei_offset"]
+    np.testing.assert_allclose(after - before, moved, rtol=1e-3, atol=1.0)
+
+
+def test_to_s32(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """An s32 dst without scales is rounded half to even; the sums alone would be integers."""
+    problem = Problem((1, 4), (4, 3), "s8", "s8", "s32", wei_offset=Quant(2, (), "f32"))
+    data = make_data(problem)
+    data.src[:], data.wei[:] = 1, 1
+    data.quants["wei_offset"] = np.array([[-0.125, -0.625, 0.375]])
+    assert result(engine, stream, problem, data).tolist() == [[4, 2, 6]]  # 3.5, 1.5 and 5.5
+
+
+def test_refused_by_the_setter() -> None:
+    attr = zemm.Attr()
+    with pytest.raises(zemm.InvalidArgumentsError, match=r"arg 1 \(src0\): only weights have offsets"):
+        attr.set_offsets(SRC, 3, (1, 32), "f16")
+    with pytest.raises(zemm.InvalidArgumentsError, match="data_type s8 is not one of f16, bf16, f32"):
+        attr.set_offsets(WEIGHTS, 3, (32, 1), "s8")
+    with pytest.raises(zemm.InvalidArgumentsError, match="groups with mask 0"):
+        attr.set_offsets(WEIGHTS, 0, (32, 1), "f16")
+
+
+REFUSED = [
+    (
+        grouped("s8", "u8", "f16", wei_zp=zero_point(3, (GROUP, 1), "u8")),
+        zemm.InvalidArgumentsError,
+        "leave the zero points out and pass offsets less scale",
+    ),
+    (
+        grouped("f16", "f8_e4m3", "f16"),
+        zemm.UnimplementedError,
+        "weights offsets need weights of a type among s8 u8 s4 u4 u2, not f8_e4m3",
+    ),
+    (
+        grouped("s8", "u8", "f16", wei_offset=Quant(7, (32, 1), "f16")),
+        zemm.UnimplementedError,
+        "weights offsets: mask 7 has bits past the 2 dimensions",
+    ),
+    (
+        grouped("s8", "u8", "f16", src_scale=None, wei_scale=Quant(2), reduction_group=64),
+        zemm.InvalidArgumentsError,
+        "precomputed reductions: the group 64 must divide the K group 32 of the weights offsets",
+    ),
+]
+
+
+@pytest.mark.parametrize(("problem", "error", "sentence"), REFUSED)
+def test_refused(engine: zemm.Engine, problem: Problem, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        make_pd(engine, problem)
+
+
+def test_reorders_refuse(engine: zemm.Engine) -> None:
+    attr, md = zemm.Attr(), zemm.MemoryDesc((4, 8), "f32")
+    attr.set_offsets(WEIGHTS, 0)
+    with pytest.raises(zemm.InvalidArgumentsError, match="offsets of weights are for a matmul"):
+        zemm.ReorderPrimitiveDesc(engine, md, zemm.MemoryDesc((4, 8), "s8"), attr)
+
+
+def test_arguments_of_an_execution(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """Offsets are passed where they were declared, and nowhere else."""
+    problem = grouped("s8", "u8", "f16")
+    call = make_call(engine, problem, make_data(problem))
+    arg = zemm.ARG_ATTR_OFFSETS | WEIGHTS
+    offsets = call.args.pop(arg)
+    with pytest.raises(zemm.InvalidArgumentsError, match=r"ARG_ATTR_OFFSETS \| ARG_WEIGHTS is missing"):
+        zemm.Primitive(call.pd).execute(stream, call.args)
+    without = replace(problem, wei_offset=None)
+    call = make_call(engine, without, make_data(without))
+    call.args[arg] = offsets
+    with pytest.raises(zemm.InvalidArgumentsError, match=r"ARG_ATTR_OFFSETS \| ARG_WEIGHTS is surplus"):
+        zemm.Primitive(call.pd).execute(stream, call.args)
+
+
+def test_never_confused(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """Primitives that differ in their offsets only: each has its own numbers and kernel."""
+    points = grouped("s8", "u8", "f16", wei_offset=None, wei_zp=zero_point(3, (GROUP, 1), "f16"))
+    variants = [
+        points,
+        grouped("s8", "u8", "f16"),
+        grouped("s8", "u8", "f32"),
+        grouped("s8", "u8", "f16", wei_offset=Quant(2, (), "f16")),
+        replace(points, wei_zp=None),
+    ]
+    for _ in range(2):  # the second time decisions and primitives are known
+        for problem in variants:
+            run(engine, stream, problem)
+    kernels = {tuple(sorted(make_pd(engine, p).modules()[0].constants.items())) for p in variants}
+    assert len(kernels) == len(variants) - 1  # groups of offsets are data
+
+
+MINIMUMS = RNG.standard_normal((4, 48)).astype(np.float16)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_packed(engine: zemm.Engine, transposed: bool) -> None:
+    """zemm.pack(offsets=) keeps them, and so do its parts; zemm.matmul() gives the bits of plain weights."""
+    values = RNG.integers(0, 16, (2, 128, 48)).astype(np.uint8)
+    scales = RNG.uniform(0.5, 1, (2, 4, 48)).astype(np.float16)
+    offsets = np.stack([MINIMUMS, -MINIMUMS])
+    x = RNG.integers(-128, 128, (5, 128)).astype(np.int8)
+    src_scales = RNG.uniform(0.5, 1, (5, 4)).astype(np.float32)
+    stored, s, o = (a.swapaxes(-1, -2) if transposed else a for a in (values, scales, offsets))
+    packed = zemm.pack(
+        zemm.pack_int4(np.ascontiguousarray(stored)),
+        s,
+        offsets=o,
+        weights_dtype="u4",
+        src_dtype="s8",
+        transposed=transposed,
+        engine=engine,
+    )
+    assert "with scales and offsets, group 32" in repr(packed)
+    real = values * np.repeat(scales.astype(float), 32, 1) + np.repeat(offsets.astype(float), 32, 1)
+    sums = x.reshape(5, 4, 32).sum(axis=-1, dtype=np.int32)
+    for expert in range(2):
+        got = zemm.matmul(x, packed[expert], src_scales=src_scales, reductions=sums)
+        expected = x * np.repeat(src_scales.astype(float), 32, 1) @ real[expert]
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=0.1)
+        plain = zemm.matmul(
+            x,
+            zemm.pack_int4(values[expert]),
+            weights_dtype="u4",
+            src_scales=src_scales,
+            weights_scales=scales[expert],
+            weights_offsets=offsets[expert],
+            engine=engine,
+        )
+        np.testing.assert_allclose(got, plain, rtol=1e-5, atol=0.05)
+    with pytest.raises(zemm.InvalidArgumentsError, match="weights_offsets is given, but packed weights have"):
+        zemm.matmul(x, packed[0], src_scales=src_scales, weights_offsets=0.5)
+
+
+@pytest.mark.parametrize("offset", [0.5, np.float64(0.5), 1, np.full(48, 0.5, ml_dtypes.bfloat16)])
+def test_one_for_many(engine: zemm.Engine, offset: object) -> None:
+    x, w = np.ones((2, 8), np.float32), np.ones((8, 48), np.uint8)
+    got = zemm.matmul(x, w, weights_scales=2.0, weights_offsets=offset, engine=engine)  # type: ignore[arg-type]
+    assert (got == 8 * (2 + np.asarray(offset, np.float32))).all()
+
+
+def test_wrong_offsets(engine: zemm.Engine) -> None:
+    x, w = np.ones((2, 8), np.float32), np.ones((8, 48), np.uint8)
+    with pytest.raises(zemm.InvalidArgumentsError, match=r"weights_offsets of shape \(3, 48\) does not fit"):
+        zemm.matmul(x, w, weights_offsets=np.ones((3, 48)), engine=engine)
+    with pytest.raises(zemm.InvalidArgumentsError, match="weights_offsets has type f8_e4m3, not"):
+        zemm.matmul(x, w, weights_offsets=np.ones(48, ml_dtypes.float8_e4m3fn), engine=engine)

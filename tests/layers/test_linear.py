@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.Linear: results against numpy, inputs and outputs, files, threads and streams."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import zemm
+
+RNG = np.random.default_rng(5)
+K, N, GROUP, E = 64, 48, 32, 3
+W = RNG.standard_normal((E, K, N)).astype(np.float32)
+BIAS = RNG.standard_normal((E, N)).astype(np.float32)
+X = RNG.standard_normal((E, 5, K)).astype(np.float32)
+
+
+def real(layer: zemm.Linear) -> np.ndarray:
+    """The weights that the layer stands for."""
+    w, state = layer.weights, layer.state_dict()
+    values = state["values"]
+    if w.data_type in ("u4", "s4"):
+        codes = zemm.unpack_int4(values, 2 * values.size, signed=w.data_type == "s4")
+        values = codes.reshape(w.dims)
+    elif w.data_type == "u2":
+        values = zemm.unpack_int2(values, 4 * values.size).reshape(w.dims)
+    spread = [
+        np.repeat(state[name], K // state[name].shape[-2], -2) if state[name].ndim > 1 else state[name]
+        for name in ("scales", "zero_points")
+        if name in state
+    ]
+    return (values.astype(np.float32) - (spread[1] if len(spread) > 1 else 0)) * spread[0]
+
+
+@pytest.mark.parametrize("experts", [False, True])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("group", [GROUP, None])
+@pytest.mark.parametrize("bits", [2, 4, 8])
+def test_from_float(engine: zemm.Engine, bits: int, group: int, symmetric: bool, experts: bool) -> None:
+    if bits == 2 and symmetric:
+        pytest.skip("there is no s2")
+    index: Any = slice(None) if experts else 0
+    w, bias, x = W[index], BIAS[index], X[index]
+    layer = zemm.Linear.from_float(w, bias, bits=bits, group=group, symmetric=symmetric, engine=engine)
+    weights = real(layer)
+    steps = 2**bits - 1 - symmetric
+    # Half a step of the range of each column, or of its largest magnitude.
+    step = (2 * np.abs(w).max() if symmetric else np.ptp(W)) / steps
+    assert np.abs(weights - w).max() <= step * 0.501
+    y = layer(x)
+    assert np.allclose(y, x @ weights + (bias[:, None] if experts else bias), rtol=0, atol=1e-4)
+    if experts:
+        assert np.allclose(layer(x[1], expert=2), x[1] @ weights[2] + bias[2], rtol=0, atol=1e-4)
+        assert np.allclose(layer(x[1], expert=-1), layer(x[1], expert=2), rtol=0, atol=1e-5)
+    transposed = zemm.Linear.from_float(
+        w.swapaxes(-1, -2), bias, bits=bits, group=group, symmetric=symmetric, transposed=True, engine=engine
+    )
+    assert np.array_equal(transposed(x), y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("activation", ["f32", "f16", "bf16", "int8"])
+def test_activations(engine: zemm.Engine, activation: str, dtype: Any) -> None:
+    layer = zemm.Linear.from_float(W[0], BIAS[0], group=GROUP, activation=activation, engine=engine)
+    x = X[0].astype(dtype)
+    y = layer(x)
+    assert y.dtype == x.dtype
+    if activation == "int8":
+        values, scales, _ = zemm.quantize_activations(x, GROUP)
+        src = values * np.repeat(scales, GROUP, 1)
+    else:
+        src = x.astype(zemm.numpy_dtype(activation)).astype(np.float32)
+    expected = src @ real(layer) + BIAS[0]
+    eps = {"f32": 1e-5, "f16": 2e-3, "bf16": 2e-2}[zemm.dtype_name(dtype)]
+    if activation in ("f16", "bf16"):
+        eps = max(eps, 2e-2)
+    assert np.abs(y.astype(np.float32) - expected).max() <= eps * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_int8_with_experts(engine: zemm.Engine, symmetric: bool) -> None:
+    layer = zemm.Linear.from_float(
+        W, bits=4, group=GROUP, symmetric=symmetric, activation="int8", activation_group=16, engine=engine
+    )
+    values, scales, _ = zemm.quantize_activations(X, 16)
+    expected = (values * np.repeat(scales, 16, -1)) @ real(layer)
+    assert np.allclose(layer(X), expected, rtol=0, atol=1e-4)
+    assert np.allclose(layer(X[1], expert=1), expected[1], rtol=0, atol=1e-4)
+
+
+@pytest.mark.quick(cases=lambda bits, activation: (bits == 4) == (activation != "bf16"))
+@pytest.mark.parametrize("sizes", [(3, 0, 4), (0, 0, 1), (40, 5, 2)])
+@pytest.mark.parametrize("activation", ["f32", "bf16", "int8"])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_groups_of_rows(engine: zemm.Engine, bits: int, activation: Any, sizes: tuple[int, ...]) -> None:
+    """Rows of all experts at once give what those of each expert give."""
+    layer = zemm.Linear.from_float(W, BIAS, bits=bits, group=GROUP, activation=activation, engine=engine)
+    x = RNG.integers(-8, 9, (sum(sizes), K)).astype(np.float32)
+    y = layer(x, group_sizes=np.array(sizes))
+    begin = 0
+    for expert, size in enumerate(sizes):
+        if size:
+            expected = layer(x[begin : begin + size], expert=expert)
+            assert np.allclose(y[begin : begin + size], expected, rtol=1e-5, atol=1e-4)
+        begin += size
+    stream = zemm.Stream(engine)
+    again = [layer(x, group_sizes=sizes, stream=stream) for _ in range(3)]
+    stream.wait()
+    assert all(np.array_equal(y, z) for z in again)
+
+
+def test_from_quantized_as_gguf_keeps_them(engine: zemm.Engine) -> None:
+    codes = RNG.integers(0, 16, (N, K)).astype(np.uint8)
+    scales = RNG.random((N, K // GROUP)).astype(np.float16)
+    points = RNG.integers(0, 16, (N, K // GROUP)).astype(np.uint8)
+    layer = zemm.Linear.from_quantized(
+        zemm.pack_int4(codes), scales, points, weights_dtype="u4", transposed=True, engine=engine
+    )
+    spread = [np.repeat(a.astype(np.float32), GROUP, 1) for a in (scales, points)]
+    assert np.allclose(layer(X[0]), X[0] @ ((codes - spread[1]) * spread[0]).T, rtol=0, atol=1e-3)
+
+
+def test_float_weights(engine: zemm.Engine) -> None:
+    layer = zemm.Linear.from_quantized(W[0].astype(np.float16), engine=engine)
+    assert np.allclose(layer(X[0]), X[0] @ W[0].astype(np.float16).astype(np.float32), rtol=0, atol=1e-4)
+
+
+def test_shapes(engine: zemm.Engine) -> None:
+    layer = zemm.Linear.from_float(W[0], group=GROUP, engine=engine)
+    weights = real(layer)
+    for x in (X, X[0, 0], X[:, :0], X[:, None], np.asfortranarray(X[0]), X[0, ::-2], X[0].astype(">f4")):
+        y = layer(x)
+        assert y.shape == (*x.shape[:-1], N)
+        assert np.allclose(y, x.astype(np.float32) @ weights, rtol=0, atol=1e-4)
+    assert layer(X[0].astype(np.float64)).dtype == np.float32
+    assert zemm.Linear.from_float(W[0], group=GROUP, dst_dtype="f16", engine=engine)(X[0]).dtype == np.float16
+
+
+def test_more_rows_than_are_kept(engine: zemm.Engine) -> None:
+    from zemm._layers.primitives import MOST_CALLS
+
+    layer = zemm.Linear.from_float(W[0], group=GROUP, engine=engine)
+    x = RNG.standard_normal((MOST_CALLS + 6, K)).astype(np.float32)
+    expected = x @ real(layer)
+    for rows in [*range(1, len(x)), 1, 2]:
+        assert np.allclose(layer(x[:rows]), expected[:rows], rtol=0, atol=1e-4)
+    assert len(layer._calls.kept.calls) == MOST_CALLS
+
+
+def test_out(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    layer = zemm.Linear.from_float(W[0, :, :K], group=GROUP, engine=engine)
+    square = zemm.Linear.from_float(
+        RNG.standard_normal((K, K)).astype(np.float32), group=GROUP, engine=engine
+    )
+    expected = layer(X[0])
+    for out in (
+        np.empty((5, N), np.float32),
+        np.empty((N, 5), np.float32).T,
+        np.empty((5, 2 * N), np.float32)[:, ::2],
+        np.empty((5, N), ">f4"),
+    ):
+        for to in (None, stream):
+            out[:] = 7
+            assert layer(X[0], out, stream=to) is out
+            stream.wait()
+            assert np.array_equal(out, expected)
+    x = X[0].copy()
+    expected = square(x)
+    assert square(x, out=x) is x
+    assert np.array_equal(x, expected)
+
+
+@pytest.mark.parametrize("activation", ["f32", "int8"])
+def test_stream(engine: zemm.Engine, activation: str) -> None:
+    layer = zemm.Linear.from_float(W[0], group=GROUP, activation=activation, engine=engine)
+    streams = [zemm.Stream(engine) for _ in range(2)]
+    expected = [layer(X[0] * i) for i in range(40)]
+    # Nothing but the streams keeps the inputs.
+    results = [layer(X[0] * i, stream=streams[i % 2]) for i in range(40)]
+    for stream in streams:
+        stream.wait()
+    for got, want in zip(results, expected, strict=True):
+        assert np.array_equal(got, want)
+
+
+@pytest.mark.parametrize("activation", ["f32", "int8"])
+def test_threads(engine: zemm.Engine, activation: str) -> None:
+    layer = zemm.Linear.from_float(W, BIAS, group=GROUP, activation=activation, engine=engine)
+    inputs = [np.ascontiguousarray(X[:, :rows]) * (rows + 1) for rows in range(1, 6)]
+    alone = zemm.Linear.from_float(W, BIAS, group=GROUP, activation=activation, engine=engine)
+    expected = [alone(x) for x in inputs]
+    start, wrong = threading.Barrier(4), []
+
+    def work(seed: int) -> None:
+        start.wait()
+        for i in range(60):
+            which = (i * 7 + seed) % len(inputs)
+            if not np.array_equal(layer(inputs[which]), expected[which]):
+                wrong.append((seed, i))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_files_that_are_no_layers(engine: zemm.Engine, tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    path = tmp_path / "file"
+    zemm.save_layers(path, {"a": zemm.Linear.from_float(W[0], group=GROUP, engine=engine)})
+    with pytest.raises(ValueError, match=r"prefixes: \['a\.'\]"):
+        zemm.Linear.load(path, "b.")
+    path.write_bytes(b"no layers at all")
+    with pytest.raises(ValueError, match="is no file of layers"):
+        zemm.Linear.load(path)
+    with pytest.raises(OSError, match="missing"):
+        zemm.Linear.load(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda a, b: a(X[0, :, 1:]), "x has shape (5, 63)"),
+        (lambda a, b: a(X[0].astype(np.int8)), "x has type s8"),
+        (lambda a, b: a(None), "x is None"),
+        (lambda a, b: a(X[0], "out"), "out is a str"),
+        (lambda a, b: a(X[0], np.empty((5, N))), "out has type f64"),
+        (lambda a, b: a(X[0], np.empty((4, N), np.float32)), "out has shape (4, 48)"),
+        (lambda a, b: a(X[0], np.broadcast_to(np.float32(0), (5, N))), "read-only"),
+        (lambda a, b: a(X[0], expert=0), "no experts"),
+        (lambda a, b: a(X[0], stream=1), "stream is a int"),
+        (lambda a, b: b(X[0]), "index of an expert"),
+        (lambda a, b: b(X[:2]), "index of an expert"),
+        (lambda a, b: b(X[0], expert=[1]), "expert [1]"),
+        (lambda a, b: a(X[0], group_sizes=[5]), "no experts"),
+        (lambda a, b: b(X[0], group_sizes=[5, 0, 0], expert=1), "both expert and group_sizes"),
+        (lambda a, b: b(X[0], group_sizes=[5, 0]), "not 3 numbers"),
+        (lambda a, b: b(X[0], group_sizes=[6, -1, 0]), "not 3 numbers"),
+        (lambda a, b: b(X[0], group_sizes=[2.0, 3.0, 0.0]), "not 3 numbers"),
+        (lambda a, b: b(X[0], group_sizes=[2, 3, 1]), "the groups have 6 rows"),
+        (lambda a, b: b(X, group_sizes=[2, 3, 0]), "the groups have 5 rows"),
+        (lambda a, b: zemm.Linear.from_float(W[0], bits=5), "bits is 5"),
+        (lambda a, b: zemm.Linear.from_float(W[0], group=0), "group is 0"),
+        (lambda a, b: zemm.Linear.from_float(W[0, 1:, 1:], bits=4, group=None), "must be a multiple of 2"),
+        (lambda a, b: zemm.Linear.from_float(W[0], BIAS[0, 1:], group=GROUP), "bias has shape (47,)"),
+        (lambda a, b: zemm.Linear.from_float(W[0] * np.nan, group=GROUP), "finite"),
+        (lambda a, b: zemm.Linear.from_float("weights"), "w has type <U7"),
+        (lambda a, b: zemm.Linear.from_float(W[0], activation="f64", group=GROUP), "activation is 'f64'"),
+        (lambda a, b: zemm.Linear.from_float(W[0], activation_group=3, group=GROUP), "activation_group 3"),
+        (lambda a, b: zemm.Linear.from_float(W[0], dst_dtype="s8", group=GROUP), "dst_dtype s8"),
+        (lambda a, b: zemm.Linear.from_quantized(W[0], activation="int8"), "needs integer weights"),
+    ],
+)
+def test_refusals(engine: zemm.Engine, call: Any, sentence: str) -> None:
+    one = zemm.Linear.from_float(W[0], group=GROUP, engine=engine)
+    several = zemm.Linear.from_float(W, group=GROUP, engine=engine)
+    with pytest.raises(ValueError) as error:  # noqa: PT011 (the sentence is checked below)
+        call(one, several)
+    assert sentence in str(error.value)
+
+
+def test_unknown_expert(engine: zemm.Engine) -> None:
+    with pytest.raises(IndexError, match="expert 3"):
+        zemm.Linear.from_float(W, group=GROUP, engine=engine)(X[0], expert=3)
+
+
+@pytest.mark.quick(cases=lambda symmetric: not symmetric)
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize(("group", "activation_group"), [(32, 192), (32, 384), (64, 96), (None, 48), (32, 3)])
+def test_activation_groups_beside_those_of_weights(
+    engine: zemm.Engine, group: int | None, activation_group: int, symmetric: bool
+) -> None:
+    """Groups of activations need neither divide those of weights nor be divided by them: the usual W4A8
+    has scales per token. zemm.matmul() gives the same bits."""
+    w = RNG.standard_normal((384, 16)).astype(np.float32)
+    x = RNG.standard_normal((3, 384)).astype(np.float32)
+    layer = zemm.Linear.from_float(
+        w,
+        bits=4,
+        group=group,
+        symmetric=symmetric,
+        activation="int8",
+        activation_group=activation_group,
+        engine=engine,
+    )
+    values, scales, reductions = zemm.quantize_activations(x, activation_group)
+    quantized = zemm.quantize_weights(w, 4, group, symmetric=symmetric)
+    dtype: Any = "s4" if symmetric else "u4"
+    sums = None if symmetric else reductions
+    names = ("weights_scales", "weights_zero_points")
+    y = zemm.matmul(
+        values,
+        quantized.values,
+        weights_dtype=dtype,
+        src_scales=scales,
+        reductions=sums,
+        engine=engine,
+        **dict(zip(names, quantized[1:], strict=True)),
+    )
+    packed = zemm.pack(
+        *quantized, weights_dtype=dtype, src_dtype="s8", src_group=activation_group, engine=engine
+    )
+    assert np.array_equal(zemm.matmul(values, packed, src_scales=scales, reductions=sums), y)
+    assert np.array_equal(layer(x), y)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.transformers loads checkpoints of models with experts: one layer of zemm for the first products of all
+experts, and one for the last."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from numpy.typing import NDArray
+from support_checkpoints import PROMPTS, edit, load, logits, torch, transformers
+from support_compressed import compressed
+from support_experts import EXPERTS, mixture, save, write
+from support_process import captured
+from support_tree import ROOT
+from test_transformers import awq, gptq
+from test_transformers_compressed import KINDS
+from zemm.transformers._experts import QuantExperts
+from zemm.transformers._formats.format import Packed, Quantized
+from zemm.transformers._joined import joined
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    with zemm.transformers.registered():
+        yield
+
+
+def experts_of(model: Any) -> list[QuantExperts]:
+    return [module for module in model.modules() if isinstance(module, QuantExperts)]
+
+
+FORMATS: dict[str, Any] = {
+    "GPTQ": gptq(),
+    "GPTQ in act-order": gptq(act_order=True),
+    "AWQ": awq(),
+    "int4": compressed(KINDS["int4 with zero points"][0]),
+    "W8A8": compressed(KINDS["W8A8"][0]),
+    "f8 with one scale": compressed(KINDS["f8 with a static scale"][0]),
+    "f8 in smaller blocks": compressed(KINDS["f8 in blocks that are smaller at the end of K"][0]),
+    "NVFP4": compressed(KINDS["NVFP4"][0]),
+    "MXFP4": compressed(KINDS["MXFP4"][0]),
+}
+PAIRS = [
+    ("Mixtral", "GPTQ"),
+    ("Mixtral", "AWQ"),
+    ("Mixtral", "W8A8"),
+    ("Mixtral", "f8 with one scale"),
+    ("Mixtral", "f8 in smaller blocks"),
+    ("Qwen3Moe", "GPTQ in act-order"),
+    ("Qwen3Moe", "int4"),
+    ("Qwen3Moe", "NVFP4"),
+    ("Qwen3Moe", "MXFP4"),
+]
+
+
+@pytest.mark.parametrize(("kind", "form"), PAIRS)
+def test_logits(kind: str, form: str, tmp_path: Path) -> None:
+    expected = logits(save(tmp_path, mixture(kind), *FORMATS[form]))
+    model = load(tmp_path)
+    found = experts_of(model)
+    assert len(found) == {"Mixtral": 2, "Qwen3Moe": 1}[kind]
+    assert {(e.up.layer.experts, e.down.layer.experts) for e in found} == {(EXPERTS, EXPERTS)}
+    assert not [name for name, _ in model.named_parameters() if "experts" in name]
+    error = (logits(model) - expected).abs().max() / expected.abs().max()
+    assert error < (0.1 if form == "W8A8" else 1e-5)
+
+
+def test_names_of_the_files_in_a_config(tmp_path: Path) -> None:
+    """Mixtral's files say block_sparse_moe where the model says mlp."""
+    config, store = compressed(KINDS["int4"][0])
+    config["config_groups"]["group_0"]["targets"] = ["re:.*self_attn.*", "re:.*block_sparse_moe.experts.*"]
+    expected = logits(save(tmp_path, mixture("Mixtral"), config, store))
+    model = load(tmp_path)
+    assert len(experts_of(model)) == 2
+    torch.testing.assert_close(logits(model), expected, rtol=1e-5, atol=1e-4)
+
+
+def mxfp4(w: NDArray[np.float32]) -> tuple[dict[str, Any], NDArray[np.float32]]:
+    """Weights [E, K, N] as blocks and scales, and what these stand for."""
+    steps = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+    rows = w.swapaxes(1, 2).reshape(EXPERTS, w.shape[2], -1, 32)
+    exponents = np.floor(np.log2(np.abs(rows).max(-1, keepdims=True))) - 2
+    scaled = rows / np.exp2(exponents)
+    codes = np.abs(scaled[..., None] - steps).argmin(-1).astype(np.uint8)
+    values = steps[codes] * np.exp2(exponents)
+    tensors = {
+        "blocks": codes[..., ::2] | codes[..., 1::2] << 4,
+        "scales": (exponents[..., 0] + 127).astype("u1"),
+    }
+    return tensors, values.reshape(EXPERTS, w.shape[2], -1).swapaxes(1, 2).astype(np.float32)
+
+
+MXFP4 = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}
+
+
+def save_gpt_oss(folder: Path) -> Any:
+    model = mixture("GptOss")
+    tensors = dict(model.state_dict())
+    for name in [name for name in tensors if name.endswith("_proj") and "experts" in name]:
+        stored, values = mxfp4(tensors.pop(name).numpy())
+        tensors |= {f"{name}_{key}": torch.from_numpy(array) for key, array in stored.items()}
+        model.get_parameter(name).data.copy_(torch.from_numpy(values.copy()))
+    write(folder, model, tensors, MXFP4)
+    return model
+
+
+def test_mxfp4_of_gpt_oss(tmp_path: Path) -> None:
+    """One tensor has all experts, with biases, and columns of gates beside those that they are applied to."""
+    expected = logits(save_gpt_oss(tmp_path))
+    model = load(tmp_path)
+    assert [e.up.layer.weights.data_type for e in experts_of(model)] == ["f4_e2m1"] * 2
+    torch.testing.assert_close(logits(model), expected, rtol=1e-5, atol=1e-4)
+    edit(tmp_path, lambda t: t.pop("model.layers.1.mlp.experts.down_proj_scales"))
+    with pytest.raises(
+        ValueError,
+        match=r"no tensor model.layers.1.mlp.experts.down_proj_scales, float8_e8m0fnu or uint8 \(4, 64, 3\)",
+    ):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["Mixtral", "Qwen3Moe"])
+def test_experts_in_float_stay_float(kind: str, tmp_path: Path) -> None:
+    config, store = compressed(KINDS["W8A8"][0])
+    config["ignore"].append("re:.*experts.*")
+    expected = logits(save(tmp_path, mixture(kind), config, store, only=r"(self_attn|mlp)\.\w+_proj"))
+    model = load(tmp_path)
+    assert not experts_of(model)
+    assert [m for m in model.modules() if isinstance(m, zemm.torch.QuantLinear)]
+    assert (logits(model) - expected).abs().max() < 0.1 * expected.abs().max()
+
+
+def round_weights(model: Any) -> None:
+    """Make the weights those that ZemmConfig(bits=8, group=32) stands for."""
+    for name, parameter in model.named_parameters():
+        if "proj" not in name or "bias" in name:
+            continue
+        is_transposed = isinstance(model, transformers.GptOssForCausalLM) and "experts" in name
+        w = parameter.data if is_transposed else parameter.data.mT
+        values, scales, zero_points = zemm.quantize_weights(w.numpy(), 8, 32, "f16")
+        assert zero_points is not None
+        scales, zero_points = (np.repeat(part.astype(np.float32), 32, -2) for part in (scales, zero_points))
+        w.copy_(torch.from_numpy((values - zero_points) * scales))
+
+
+@pytest.mark.parametrize("kind", ["Mixtral", "Qwen3Moe", "GptOss"])
+def test_float_experts_are_quantised_while_they_load(kind: str, tmp_path: Path) -> None:
+    model = mixture(kind)
+    model.save_pretrained(tmp_path)
+    round_weights(model)
+    expected = logits(model)
+    model = load(tmp_path, quantization_config=zemm.transformers.ZemmConfig(bits=8, group=32))
+    found = experts_of(model)
+    assert [e.up.layer.weights.data_type for e in found] == ["u8"] * (1 if kind == "Qwen3Moe" else 2)
+    assert not [name for name, _ in model.named_parameters() if "experts" in name]
+    torch.testing.assert_close(logits(model), expected, rtol=1e-5, atol=1e-4)
+
+
+def test_float_experts_that_stay(tmp_path: Path) -> None:
+    mixture("Qwen3Moe").save_pretrained(tmp_path)
+    config = zemm.transformers.ZemmConfig(bits=8, group=32, modules_to_not_convert=["experts"])
+    assert not experts_of(load(tmp_path, quantization_config=config))
+
+
+def test_a_tensor_that_an_expert_lacks(tmp_path: Path) -> None:
+    save(tmp_path, mixture("Mixtral"), *gptq())
+    name = "model.layers.1.block_sparse_moe.experts.3.w2.scales"
+    edit(tmp_path, lambda t: t.pop(name))
+    own = name.replace("block_sparse_moe", "mlp")
+    with pytest.raises(ValueError, match=re.escape(f"the checkpoint has no tensor {own}, float16 or")):
+        load(tmp_path)
+
+
+def test_short_floats_and_generation(tmp_path: Path) -> None:
+    expected = logits(save(tmp_path, mixture("Mixtral"), *gptq()))
+    model = load(tmp_path, dtype=torch.bfloat16)
+    assert experts_of(model)[0].up.layer.activation == "bf16"
+    assert (logits(model) - expected).abs().max() < 0.2 * expected.abs().max()
+    tokens = model.generate(PROMPTS, max_new_tokens=4, do_sample=False)
+    assert tokens.shape == (3, 12)
+
+
+def test_program_that_times_experts() -> None:
+    program = ROOT / "examples" / "speed.py"
+    done = captured([sys.executable, str(program), "experts", "--rounds=1"], timeout=300)
+    assert re.search(r"(?m)^256 tokens: torch .* ms, int8 .* ms, bf16 .* ms$", done.stdout), done.stderr
+
+
+def experts(sizes: tuple[int, int] = (64, 32)) -> tuple[QuantExperts, Any]:
+    """Random experts of zemm, and the module of Transformers that they replace."""
+    original = mixture("Mixtral").model.layers[0].mlp.experts
+    up, down = (
+        zemm.Linear.from_float(w.detach(), bits=8, group=32, transposed=True)
+        for w in (original.gate_up_proj, original.down_proj)
+    )
+    return QuantExperts(Packed(up), Packed(down), original), original
+
+
+def test_calls() -> None:
+    """Any number of tokens, experts without any, tokens that name an expert twice."""
+    made, original = experts()
+    x = torch.randn(5, 64)
+    with torch.no_grad():
+        for chosen in ([[0, 1]] * 5, [[3, 3]] * 5, [[1, 2], [2, 0], [0, 3], [3, 1], [2, 2]]):
+            index, weights = torch.tensor(chosen), torch.rand(5, 2)
+            expected = original(x, index, weights)
+            assert (made(x, index, weights) - expected).abs().max() < 0.02 * expected.abs().max()
+        assert made(x[:0], torch.zeros(0, 2, dtype=torch.int64), torch.zeros(0, 2)).shape == (0, 64)
+        with pytest.raises(ValueError, match="top_k_index has expert 4 of 4"):
+            made(x, torch.full((5, 2), EXPERTS), torch.rand(5, 2))
+
+
+def test_layers_of_experts_that_differ() -> None:
+    """Signed values beside unsigned ones with zero points, and one scale beside several."""
+    rng = np.random.default_rng(0)
+    signed = Quantized(rng.integers(-8, 8, (6, 32), np.int8), np.float32([0.5]))
+    unsigned = Quantized(
+        rng.integers(0, 16, (4, 32), np.uint8),
+        rng.random((4, 2), np.float32),
+        rng.integers(0, 16, (4, 2), np.uint8),
+    )
+    layer = joined([[signed, unsigned], [signed, unsigned]], "m").pack(None).layer
+    y = layer(np.eye(32, dtype=np.float32), expert=1).T
+    np.testing.assert_array_equal(y[:6], signed.values * np.float32(0.5))
+    zero_points, scales = (np.repeat(part, 16, axis=1) for part in (unsigned.zero_points, unsigned.scales))
+    np.testing.assert_array_equal(y[6:], (unsigned.values.astype(np.float32) - zero_points) * scales)
+    with pytest.raises(NotImplementedError, match="the experts m have weights of different types"):
+        joined([[signed], [Quantized(np.zeros((6, 16), np.uint8), np.float32([1]), None, "f4_e2m1")]], "m")
+    order = Quantized(signed.values, signed.scales, columns=np.arange(32)[::-1])
+    with pytest.raises(NotImplementedError, match="expert 0 of m takes its inputs in two orders"):
+        joined([[signed, order]], "m")
