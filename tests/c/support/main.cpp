@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zemm_test.hpp"
+#include <cstdio>
+
+#include "test_case.hpp"
 
 int main() {
     for (const test_case &test : test_case::all()) {

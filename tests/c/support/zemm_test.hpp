@@ -11,26 +11,7 @@
 #include <vector>
 
 #include "destroy.h"
-
-// ---- tests
-
-// TEST(name) { ... }: main.cpp runs the tests of a program in the order of its files. A program with a main()
-// of its own has none.
-struct test_case {
-    test_case(const char *its_name, void (*its_body)()) : name(its_name), body(its_body) {
-        all().push_back(*this);
-    }
-    static std::vector<test_case> &all() {
-        static std::vector<test_case> tests;
-        return tests;
-    }
-    const char *name;
-    void (*body)();
-};
-#define TEST(name)                                                                                           \
-    static void name();                                                                                      \
-    static const test_case test_##name(#name, name);                                                         \
-    static void name()
+#include "test_case.hpp"
 
 // The CPU engine of the program and a stream on it. Without a CPU device the test is skipped.
 inline zemm_engine_t cpu() {
@@ -53,24 +34,24 @@ using last_written = std::remove_pointer_t<std::tuple_element_t<sizeof...(P) - 1
 // What a call writes through its last parameter.
 template <typename... P, typename... A> auto got(zemm_status_t (*call)(P...), A &&...args) {
     last_written<P...> value{};
-    OK(call(args..., &value));
+    MUST(call(args..., &value));
     return value;
 }
 // What a call makes through its first parameter.
 template <typename T, typename... P, typename... A>
 own<T> made(zemm_status_t (*call)(T *, P...), A &&...args) {
     own<T> object;
-    OK(call(&object, args...));
+    MUST(object.object ? zemm_runtime_error : call(&object, args...)); // a failed call has no output
     return object;
 }
 template <typename T> T queried(const_zemm_memory_desc_t md, zemm_query_t what, int index = 0) {
     T value{};
-    OK(zemm_memory_desc_query_v2(md, what, index, &value));
+    MUST(zemm_memory_desc_query_v2(md, what, index, &value));
     return value;
 }
 template <typename T> T queried(const_zemm_primitive_desc_t pd, zemm_query_t what, int index = 0) {
     T value{};
-    OK(zemm_primitive_desc_query(pd, what, index, &value));
+    MUST(zemm_primitive_desc_query(pd, what, index, &value));
     return value;
 }
 inline std::string impl_of(const_zemm_primitive_desc_t pd) {
@@ -114,8 +95,10 @@ struct call {
     std::deque<own<zemm_memory_t>> memories;
     std::vector<zemm_exec_arg_t> args;
 
-    explicit call(own<zemm_primitive_desc_t> of)
-        : pd(std::move(of)), primitive(made(zemm_primitive_create, const_zemm_primitive_desc_t(pd))) {}
+    explicit call(own<zemm_primitive_desc_t> of, bool creates = true) : pd(std::move(of)) {
+        if (creates)
+            primitive = made(zemm_primitive_create, pd);
+    }
     // The primitive's descriptor says the layout, unless the test does.
     void pass(int arg, const void *data, const_zemm_memory_desc_t md = nullptr) {
         const zemm_engine_t engine = queried<zemm_engine_t>(pd, zemm_query_engine);
@@ -128,8 +111,8 @@ struct call {
         return zemm_primitive_execute(primitive, stream, int(args.size()), args.data());
     }
     void run(zemm_stream_t stream) const {
-        OK(execute(stream));
-        OK(zemm_stream_wait(stream));
+        MUST(execute(stream));
+        MUST(zemm_stream_wait(stream));
     }
 };
 

@@ -467,15 +467,13 @@ TEST(formats) {
 
 TEST(bad_input) {
     Owned<ze_image_handle_t> image;
-    ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, floats_r, 1 << 20, 4);
-    REFUSED(UNSUPPORTED_SIZE, ze.zeImageCreate(context, device, &desc, &image));
-    desc.width = 0;
-    REFUSED(UNSUPPORTED_SIZE, ze.zeImageCreate(context, device, &desc, &image));
-    desc = describe(ze_image_type_t(9), floats_r, 4, 4);
-    REFUSED(INVALID_ENUMERATION, ze.zeImageCreate(context, device, &desc, &image));
-    desc = describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 4);
+    const auto create = [&](const ze_image_desc_t &desc) { return ze.zeImageCreate(context, device, &desc, &image); };
+    REFUSED(UNSUPPORTED_SIZE, create(describe(ZE_IMAGE_TYPE_2D, floats_r, 1 << 20, 4)));
+    REFUSED(UNSUPPORTED_SIZE, create(describe(ZE_IMAGE_TYPE_2D, floats_r, 0, 4)));
+    REFUSED(INVALID_ENUMERATION, create(describe(ze_image_type_t(9), floats_r, 4, 4)));
+    ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 4);
     desc.flags = 1u << 5;
-    REFUSED(INVALID_ENUMERATION, ze.zeImageCreate(context, device, &desc, &image));
+    REFUSED(INVALID_ENUMERATION, create(desc));
 
     const auto kernel = make_kernel("size_2d", loaded("images.spv"));
     uint32_t word = 0;
