@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import zemm
 from support_tree import ROOT
+from zemm._library.package_files import package_file
 
 TABLES = ROOT / "src" / "cpu_driver" / "border" / "tables.def"
 SPIRV, NATIVE = 0, 1
@@ -94,7 +94,7 @@ class Driver:
     """The CPU driver that is installed with zemm, called through its own tables."""
 
     def __init__(self) -> None:
-        self._library = ctypes.CDLL(str(Path(zemm.__file__).parent / "libze_cpu.so"))
+        self._library = ctypes.CDLL(str(package_file("libze_cpu.so")))
         self._slots: dict[str, tuple[str, int]] = {}
         for table in TABLES.read_text().split("ZE_CPU_TABLE(")[2:]:
             functions = re.findall(r"ZE_CPU_(?:HAS|NEWER|LACKS)\(\d+, (\w+)\)", table)
