@@ -26,9 +26,9 @@
 #include <vector>
 
 #include <dlfcn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "faults.h"
 #include "refusing_driver.h"
 
@@ -284,43 +284,25 @@ struct cache_folder {
     std::filesystem::path path;
 };
 
-// Starts a process that runs the body and ends.
-template <typename F> pid_t start_child(F &&body) {
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        alarm(120);
-        body();
-        std::fflush(nullptr);
-        _exit(0);
-    }
-    return child;
-}
-
-// Waits until the process has ended, and returns its exit status.
-int wait_for(pid_t child) {
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child);
-    return status;
-}
-
 // Starts a walk with one fault in a process of its own.
 pid_t start_cold_walk(const char *path, const fault &f, long number, bool is_whole, FILE *answer = nullptr) {
-    return start_child([&] {
-        const cache_folder folder;
-        CHECK(std::freopen("/dev/null", "w", stdout)); // the log goes to stdout
-        open_driver(path);
-        begin(f, number);
-        walk(is_whole);
-        if (!answer) {
-            CHECK(faults::has_failed());
-            return;
-        }
-        std::fprintf(answer, "%ld\n", points_of_engine);
-        for (long chosen : choose(f, f.kind == faults::kind::allocation ? 8 : 5))
-            std::fprintf(answer, "%ld\n", chosen);
-        std::fflush(answer);
-    });
+    return start_child(
+        [&] {
+            const cache_folder folder;
+            CHECK(std::freopen("/dev/null", "w", stdout)); // the log goes to stdout
+            open_driver(path);
+            begin(f, number);
+            walk(is_whole);
+            if (!answer) {
+                CHECK(faults::has_failed());
+                return;
+            }
+            std::fprintf(answer, "%ld\n", points_of_engine);
+            for (long chosen : choose(f, f.kind == faults::kind::allocation ? 8 : 5))
+                std::fprintf(answer, "%ld\n", chosen);
+            std::fflush(answer);
+        },
+        120);
 }
 
 int cold(const char *path) {

@@ -5,9 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "child.h"
 #include "zemm_test.hpp"
 
 namespace {
@@ -51,7 +49,6 @@ void work(zemm_primitive_t shared, unsigned id) {
 }
 
 void use_in_child(zemm_primitive_t shared, zemm_stream_t its_stream) {
-    alarm(60);
     execute(shared, cpu(), its_stream, 1);
     const auto fresh = made(zemm_engine_create, zemm_cpu, 0);
     const auto stream = new_stream(fresh);
@@ -71,16 +68,8 @@ int main(int argc, char **argv) {
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < 3; i++)
         threads.emplace_back(work, zemm_primitive_t(shared), i);
-    for (int i = 0; i < forks; i++) {
-        int status = -1;
-        std::fflush(stdout);
-        const pid_t child = fork();
-        if (!child) {
-            use_in_child(shared, stream);
-            _exit(0);
-        }
-        CHECK(waitpid(child, &status, 0) == child && status == 0);
-    }
+    for (int i = 0; i < forks; i++)
+        CHECK(in_child([&] { use_in_child(shared, stream); }) == 0);
     stop = true;
     for (std::thread &thread : threads)
         thread.join();

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "asleep.h"
+#include "child.h"
 #include "primitive/objects.hpp"
 #include "product.hpp"
 
@@ -87,16 +85,11 @@ void cancel_asynchronously(const kind &k, work &w) {
 // The child has a copy of the work, and may wait for it, too.
 void fork(const kind &k, work &w) {
     waiting thread(k, w);
-    const pid_t child = ::fork();
-    if (!child) {
-        alarm(60);
-        w.closed.open();
-        OK(zemm_stream_wait(w.stream));
-        CHECK(w.is_done());
-        _exit(0);
-    }
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(in_child([&] {
+              w.closed.open();
+              OK(zemm_stream_wait(w.stream));
+              CHECK(w.is_done());
+          }) == 0);
     CHECK(!w.is_done());
     w.closed.open();
     OK(thread.join().first);
@@ -125,31 +118,22 @@ struct at_exit {
 
 // exit() needs a process of its own for each case. It opens the driver after the fork.
 void test_exit(const kind &k) {
-    const pid_t child = ::fork();
-    if (!child) {
-        alarm(60);
+    const int status = in_child([&] {
         auto &w = *new work(k.flags);
         ending.k = &k;
         ending.thread = std::make_unique<waiting>(k, w);
         std::exit(40);
-    }
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 40)
+    });
+    if (exit_code(status) != 40)
         std::fprintf(stderr, "%s: exit ended with status 0x%x\n", k.name, status);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 40);
+    CHECK(exit_code(status) == 40);
 }
 
 } // namespace
 
 int main() {
-    const pid_t asks = ::fork();
-    if (!asks)
-        _exit(zemm_engine_get_count(zemm_cpu) ? 0 : SKIP);
-    int status = -1;
-    CHECK(waitpid(asks, &status, 0) == asks && WIFEXITED(status));
-    if (WEXITSTATUS(status))
-        return WEXITSTATUS(status);
+    if (in_child([] { _exit(zemm_engine_get_count(zemm_cpu) ? 0 : SKIP); }))
+        return SKIP;
     for (const kind &k : kinds)
         test_exit(k);
     for (const kind &k : kinds)

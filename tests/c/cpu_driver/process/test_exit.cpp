@@ -122,11 +122,11 @@ int main(int argc, char **argv) {
         if (way == beside_launches && !is_direct)
             continue;
         const int status = in_child([&] { use(argc, argv, Way(way)); });
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        if (exit_code(status) == 77)
             return 77;
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 40 + way)
+        if (exit_code(status) != 40 + way)
             std::printf("way %d ended with status 0x%x\n", way, status);
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 40 + way);
+        CHECK(exit_code(status) == 40 + way);
     }
     std::puts("ok");
 }

@@ -87,9 +87,9 @@ int main(int argc, char **argv) {
             way(argc, argv);
             std::exit(0);
         });
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        if (exit_code(status) == 77)
             return 77;
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        CHECK(exit_code(status) == 0);
     }
     std::puts("ok");
 }

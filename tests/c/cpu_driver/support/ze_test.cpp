@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include <dlfcn.h>
-#include <sys/wait.h>
 
 Functions ze;
 bool direct = false;
@@ -96,12 +95,6 @@ UnopenedDriver::UnopenedDriver(const char *path) : library(dlopen(path, RTLD_NOW
     OK(getter(ZE_API_VERSION_1_0, table));
     init = reinterpret_cast<decltype(&zeInit)>(table[0]);
     why = reinterpret_cast<const char *(*)()>(dlsym(library, "zeCpuGetLastError"));
-}
-
-int wait_for(pid_t child) {
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child);
-    return status;
 }
 
 long resident_kb() {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include <level_zero/ze_api.h>
-#include <unistd.h>
 
 #include "border/entry_points.h"
+#include "child.h"
 
 /// All functions by their names: ze.zeInit(0). A function that a loader is too old for is the driver's own.
 struct Functions {
@@ -64,22 +64,6 @@ struct UnopenedDriver {
     const char *(*why)();
 };
 
-/// Starts a process that calls `body` and exits with 0. It has a minute.
-template <class Body> pid_t start_child(Body body) {
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
-        body();
-        std::fflush(stdout);
-        _exit(0);
-    }
-    return child;
-}
-int wait_for(pid_t child); // how it has ended: the status of waitpid()
-template <class Body> int in_child(Body body) {
-    return wait_for(start_child(body));
-}
 long resident_kb(); // what of this process is in memory
 
 /// Ends a test that has failed. Without the handlers of exit(), because other threads of the test may still
