@@ -467,7 +467,9 @@ TEST(formats) {
 
 TEST(bad_input) {
     Owned<ze_image_handle_t> image;
-    const auto create = [&](const ze_image_desc_t &desc) { return ze.zeImageCreate(context, device, &desc, &image); };
+    const auto create = [&](const ze_image_desc_t &desc) {
+        return ze.zeImageCreate(context, device, &desc, &image);
+    };
     REFUSED(UNSUPPORTED_SIZE, create(describe(ZE_IMAGE_TYPE_2D, floats_r, 1 << 20, 4)));
     REFUSED(UNSUPPORTED_SIZE, create(describe(ZE_IMAGE_TYPE_2D, floats_r, 0, 4)));
     REFUSED(INVALID_ENUMERATION, create(describe(ze_image_type_t(9), floats_r, 4, 4)));
