@@ -24,8 +24,7 @@ class quiet {
     quiet() = default;
 };
 
-// What a thread keeps to multiply: its stream, the memories of its products, and the quantised src of the
-// last one.
+// A thread's stream, the memories of its products, and the quantised src of the last one.
 class calls {
 public:
     explicit calls(zemm_engine_t);
@@ -62,7 +61,7 @@ private:
     std::vector<std::byte> scratch_;
     std::vector<float> rows_;
     std::map<prepared_key, prepared> prepared_;
-    // What the scratch has, while nobody may have written to these rows since; group 0: nothing.
+    // The contents of the scratch, while nobody may have written to these rows since; group 0: nothing.
     struct {
         rows from;
         zemm_dim_t k, group, sums_group;

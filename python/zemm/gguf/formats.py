@@ -163,7 +163,7 @@ def _digits(data: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
     return (fractions.astype(np.uint16) * 3 >> 8).astype(np.uint8).reshape(len(data), -1)
 
 
-# What codes stand for.
+# The values of codes.
 _VALUES = {
     "iq4": np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int8),
     "e2m1": np.array([*range(_MINUS_0), 0, *range(_MINUS_0 + 1, 16)], np.uint8),
