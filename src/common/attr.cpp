@@ -239,7 +239,7 @@ void set_offsets(zemm_primitive_attr &attr, const quant_request &r) {
 
 void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r) {
     const char *const caller = "zemm_primitive_attr_set_precomputed_reductions";
-    // Those of dst extend oneDNN: a reorder with dynamic scales writes the reductions of what it
+    // Reductions of dst extend oneDNN: a reorder with dynamic scales writes the reductions of what it
     // quantises. Without such scales they are refused here, as in oneDNN.
     const quant_entry *dst_scale = find_entry(attr.scales, ZEMM_ARG_DST);
     if (r.arg == ZEMM_ARG_DST && (!dst_scale || dst_scale->mode == zemm_quantization_mode_static_sazp))

@@ -158,7 +158,7 @@ void derive_matrices(facts &f) {
         f.matrices = by_rows ? p.likely_groups : p.batch() * p.m() / f.matrix_rows;
 }
 
-// Those of the tensors as they were asked.
+// Alignments of the tensors as the caller has them.
 void derive_alignments(facts &f) {
     if (!f.family.is_xe() || f.empty)
         return;

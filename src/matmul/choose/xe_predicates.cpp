@@ -33,7 +33,7 @@ bool parameters_are_small(const facts &f, std::string &why) {
     return true;
 }
 
-// What all rows where a sub-group owns a tile require.
+// Requirements of all rows where a sub-group owns a tile.
 bool takes_steps(const facts &f, std::string &why) {
     constexpr zemm_dim_t limit = 1 << 30; // 2-D block loads and loops over K count in 32 bits
     const problem &p = f.run();

@@ -303,7 +303,7 @@ private:
             move_launch(move, ZEMM_ARG_DST, place_of(ZEMM_ARG_DST), address_of(ZEMM_ARG_DST)));
     }
 
-    // What comes after the sums leaves the matmul in the middle, which writes the sums.
+    // The matmul in the middle writes the sums; a launch of its own does what follows them.
     void finish_apart() {
         problem &inner = made_.inner;
         const operand dst = place_of(ZEMM_ARG_DST);

@@ -149,7 +149,7 @@ void check_dst_scales(const context &c, const quant_entry &e) {
              data_type_name(c.p.wei.data_type), data_type_name(c.p.dst.data_type));
 }
 
-// What zero points of src and dst need.
+// Zero points of src and dst need src or weights of 8 bits or fewer.
 void check_narrow_operand(const context &c, const char *what) {
     if (!is_narrow(c.p.src) && !is_narrow(c.p.wei))
         fail(zemm_unimplemented, "%s need src or weights of 8 bits or fewer, not %s and %s", what,
@@ -199,7 +199,7 @@ void check_zero_points(const context &c) {
     }
 }
 
-// What problem::zero_point() gives for the weights.
+// The name of the tensor that problem::zero_point() gives for the weights.
 const char *name_of_wei_zp(const problem &p) {
     return p.has_offsets() ? "weights offsets" : "weights zero points";
 }
@@ -349,7 +349,7 @@ void check_modes(const problem &p) {
              data_type_name(p.src.data_type));
 }
 
-// What each implementation of oneDNN checks for itself, after its common checks.
+// Each implementation of oneDNN checks this for itself, after its common checks.
 void check_groups_of_all(const context &c) {
     const quant_entry *src_scales = c.p.scale(ZEMM_ARG_SRC), *wei_scales = c.p.scale(ZEMM_ARG_WEIGHTS);
     const quant_entry *wei_zp = c.p.zero_point(ZEMM_ARG_WEIGHTS);

@@ -136,7 +136,7 @@ void check_post_op(const problem &asked, const post_op &op, int index) {
              md_sentence(md).c_str());
 }
 
-// What the batched problem cannot tell, or would tell in its own terms.
+// Checks what the batched problem cannot tell, or would tell in its own terms.
 void check_grouped_attributes(const problem &asked) {
     const zemm_primitive_attr &attr = asked.attr;
     const auto refuse = [](const char *what) {
