@@ -16,7 +16,7 @@ SCALED = "--dt=s8:u4:f32 --attr-scales=src:per_tensor:f32:1x128+wei:per_tensor:f
 
 
 def right(case: Case) -> Floats:
-    """What a case gives, by plain numpy."""
+    """The result of a case, by plain numpy."""
     values = {argument.arg: tensor for argument, tensor in tensors(case)}
     src, wei = values[args.SRC], values[args.WEI]
     if args.SCALES | args.SRC in values:

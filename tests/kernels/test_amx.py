@@ -62,13 +62,13 @@ def build(spirv: Path) -> None:
 
 
 def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> bytes:
-    """What the row that ZEMM_KERNEL names becomes for Granite Rapids."""
+    """The machine code for Granite Rapids of the row that ZEMM_KERNEL names."""
     module = make_pd(engine, problem).modules()[0]
     return built(module.spirv, dict(module.constants), tiles, folder)
 
 
 def built(spirv: bytes, constants: dict[int, int], tiles: str, folder: Path) -> bytes:
-    """What a module becomes for Granite Rapids, which has all of AMX."""
+    """The machine code of a module for Granite Rapids, which has all of AMX."""
     path = folder / f"{tiles}.spv"
     path.write_bytes(specialised(spirv, {**constants, constant_id("SPEC_TILES"): state(tiles)}))
     environment = {**os.environ, "CL_CONFIG_CPU_TARGET_ARCH": "graniterapids"}

@@ -29,7 +29,7 @@ KINDS = {
 
 
 class Sum(torch.nn.Module):  # type: ignore[misc]
-    """What processes compute of a layer whose rows are cut: the sum of the parts."""
+    """The result of a layer whose rows are cut among processes: the sum of the parts."""
 
     def __init__(self, layer: zemm.Linear) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def bytes_of(model: Any) -> int:
 
 
 def check(folder: Path) -> None:
-    """What one process computes of the same parts, bit by bit, in half of the memory."""
+    """Results are those of one process with these parts, bit by bit, in half of the memory."""
     whole, model = load(folder), load(folder, tp_plan="auto")
     assert layers_of(model).keys() == layers_of(whole).keys()
     assert len(layers_of(model)) == 14
@@ -81,7 +81,7 @@ def check_refusals(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What two processes print that load all checkpoints. They meet on 127.0.0.1, as with torchrun."""
+    """The output of two processes that load all checkpoints. They meet on 127.0.0.1, as with torchrun."""
     folder = tmp_path_factory.mktemp("parallel")
     for kind, make in KINDS.items():
         save(folder / kind, llama(**SIZES), *make())

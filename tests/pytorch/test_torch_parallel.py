@@ -120,7 +120,7 @@ def model_of() -> Any:
 
 
 def bytes_of(model: Any) -> int:
-    """What the engine multiplies with: weights, scales, zero points."""
+    """The parameters of the engine's product: weights, scales, zero points."""
     modules = [module for block in model for module in (block.up, block.down)]
     return sum(buffer.nbytes for module in modules for buffer in parts_of(module)[1:4])
 
@@ -199,7 +199,7 @@ CASES = {case.__name__: case for case in (by_torch, by_plan, whole_tensors, refu
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What two processes print that run all cases. They meet by a file, and talk on 127.0.0.1."""
+    """The output of two processes that run all cases. They meet by a file, and talk on 127.0.0.1."""
     store = tmp_path_factory.mktemp("parallel") / "store"
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     processes = [
