@@ -11,7 +11,7 @@
 #include "arithmetic/transpose.h"
 #include "policy/cpu/float_panel.h"
 #include "policy/cpu/float_src.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 
 #if LANES == 16
 typedef ushort halves_vec __attribute__((ext_vector_type(32)));

@@ -4,7 +4,7 @@
 
 #include "arithmetic/f8_halves.h"
 #include "policy/cpu/work_item_wei.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 #include "problem/spec.h"
 #include "problem/tensor.h"
 #if LANES > 1

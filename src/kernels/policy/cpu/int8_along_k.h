@@ -6,7 +6,7 @@
 
 #include "arithmetic/sums_of_lanes.h"
 #include "policy/cpu/int8_panel.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 
 #if LANES == 16
 

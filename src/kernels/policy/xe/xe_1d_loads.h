@@ -3,6 +3,6 @@
 // xe_2d_loads.h lists.
 #pragma once
 
-#include "policy/no_ahead.h"
+#include "policy/shared/no_ahead.h"
 #include "policy/xe/xe_1d_src.h"
 #include "policy/xe/xe_1d_wei.h"
