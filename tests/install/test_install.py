@@ -203,9 +203,10 @@ def declared() -> set[str]:
 def test_exports_are_the_headers(installed: Installation) -> None:
     names = declared()
     assert len(names) > 120
-    # What libdnnl.so.3 needs besides the public functions.
-    inner = (ROOT / "src" / "api" / "compat.hpp").read_text()
-    names |= set(re.findall(r"\bZEMM_API (zemm_compat_\w+)\(", inner))
+    # What libdnnl.so.3 and the Python package need besides the public functions.
+    for header in ("api/compat.hpp", "experts/experts.h"):
+        inner = (ROOT / "src" / header).read_text()
+        names |= set(re.findall(r"\bZEMM_API (zemm_(?:compat|experts)_\w+)\(", inner))
     assert exported(installed.libdir / "libzemm.so") == names
 
 

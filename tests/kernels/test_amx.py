@@ -19,9 +19,9 @@ from support_problem import Problem
 from support_process import captured
 from support_rows import BY_NAME, constant_id, state
 from support_run import make_pd, run
+from support_spirv import specialised
 from support_tree import ROOT
 from zemm._library.package_files import package_file
-from zemm.isa.spirv import specialised
 
 AMX_ROWS = [name for name, row in BY_NAME.items() if row.has_tiles]
 INT8 = next(name for name in AMX_ROWS if BY_NAME[name].src == "int8")

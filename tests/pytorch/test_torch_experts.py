@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import zemm
 from support_checkpoints import torch
+from zemm._layers.experts_step import ExpertsPrimitiveDesc
 from zemm._layers.gate import Gate
 from zemm.transformers._experts import QuantExperts
 from zemm.transformers._formats.format import Packed
@@ -208,6 +209,22 @@ def test_refusals() -> None:
     layers = module.up._tensors(), module.down._tensors(), None, None
     with pytest.raises(ValueError, match="top_k_weights"):
         torch.ops.zemm.experts(x.detach(), index, weights.requires_grad_(), *layers, Gate().text, K, N)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"tokens": 0}, "tokens is 0, not from 1 to"),
+        ({"tokens": 1 << 20, "top_k": 1 << 12}, "1048576 tokens with 4096 experts each are too many rows"),
+        ({"src_type": "s8"}, "a step has data type s8, not f32, f16 or bf16"),
+        ({"activation": 5}, "activation is 5, not from 0 to 4"),
+    ],
+)
+def test_refusals_of_a_step(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        ExpertsPrimitiveDesc(
+            zemm.Engine("cpu"), "gate", **{"tokens": 2, "width": 8, **Gate().values, **wrong}
+        )
 
 
 def test_a_compiled_program_is_one_graph() -> None:

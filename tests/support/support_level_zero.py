@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import zemm
 from support_tree import ROOT
+from zemm._library.package_files import package_file
 
 FUNCTIONS = ROOT / "tests" / "c" / "cpu_driver" / "support" / "functions.h"
 SPIRV, NATIVE = 0, 1
@@ -94,7 +94,7 @@ class Driver:
     """The CPU driver that is installed with zemm, called through its own tables."""
 
     def __init__(self) -> None:
-        self._library = ctypes.CDLL(str(Path(zemm.__file__).parent / "libze_cpu.so"))
+        self._library = ctypes.CDLL(str(package_file("libze_cpu.so")))
         rows = re.findall(r"X\((\w+), (\w+), (\d+)\)", FUNCTIONS.read_text())
         self._slots = {name: (getter, int(slot)) for name, getter, slot in rows}
         self.call("zeInit", 0)

@@ -6,6 +6,7 @@ of the caller's tensors at each call, which is one call of the extension: making
 longer.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import Host
 from zemm._arrays.operands import groups_of
-from zemm._layers.slots import DST, SCRATCH, SRC, GroupedSlot, Shape, Slot
+from zemm._layers.slots import DST, SCRATCH, SRC, GroupedSlot, Place, Shape, Slot
 from zemm._library import library
 from zemm._library.library import ARG
 from zemm._terminal import building
@@ -30,6 +31,14 @@ _FEW_BYTES = 1 << 16  # a call keeps so many from one run to the next
 def aligned(size: int) -> int:
     """The size with what follows it up to where the next tensor may begin."""
     return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def layer_call(
+    executions: Sequence[tuple[Primitive, Mapping[int, Memory]]], places: list[Place], experts: int
+) -> tuple[Any, Any]:
+    """library.layer_call() of objects, which the caller keeps."""
+    handles = [(p._handle, {arg: m._handle for arg, m in args.items()}) for p, args in executions]
+    return library.layer_call(handles, places, experts)
 
 
 class Quantizer:
@@ -117,18 +126,21 @@ class LinearCall:
         self._rows = src[0][-2]
         self._scratch = library.NULL  # of calls of few rows that are waited for
         self._is_usual = False  # whether calls that are waited for need no more than _call
-        self.layer_call = library.layer_call(
-            [
-                (primitive._handle, {arg: m._handle for arg, m in used.items()})
-                for primitive, used in executions
-            ],
-            places if self._on_host else [],
-            groups if groups is not None and self._on_host else 0,
-        )
-        self._call = library.bound_call(self.layer_call)
+        self._places = places if self._on_host else []
+        experts = groups if groups is not None and self._on_host else 0
+        self._call = library.bound_call(layer_call(executions, self._places, experts))
         self.keep = executions, self._call  # while work of a stream uses them
         operands = (self._src if self._quantizer is None else self._quantizer.values, self._dst)
         self._grouped = [slot for slot in operands if isinstance(slot, GroupedSlot)]
+
+    def within(self, tensors: Mapping[int, tuple[int, int]]) -> tuple[Any, Any]:
+        """The layer_call() of a chain. tensors: for each of this call, the one of the chain, and how many
+        bytes after its begin."""
+        places = []
+        for memory, index, tensor, offset in self._places:
+            to, begin = tensors[tensor]
+            places.append((memory, index, to, begin + offset))
+        return layer_call(self.keep[0], places, 0)
 
     def run(
         self, host: Host, x: Any, result: Any, stream: Stream | None, sizes: NDArray[np.int64] | None = None

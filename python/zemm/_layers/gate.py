@@ -10,8 +10,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm._layers.experts_step import ExpertsPrimitiveDesc
 from zemm._library import check
-from zemm._library.experts import gate_rows
+from zemm._library.library import ARG
+from zemm.engine import Engine, Stream
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+from zemm.primitive import Primitive
 
 GateActivation = Literal["swish", "gelu_erf", "gelu_tanh", "relu", "relu_squared"]
 _NUMBERS = {name: number for number, name in enumerate(get_args(GateActivation))}  # as experts.h has them
@@ -44,12 +49,19 @@ class Gate:
         return gate
 
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """rows: [M, 2 * I], dense; not gated [M, I]. Returns [M, I]."""
+        """rows: [M, 2 * I], dense; not gated [M, I]. Returns [M, I]. The CPU device computes it."""
         made = np.empty((len(rows), rows.shape[1] // (2 if self.is_gated else 1)), np.float32)
-        gate_rows(self.values, rows, made)
+        engine = Engine("cpu")
+        pd = ExpertsPrimitiveDesc(engine, "gate", tokens=len(rows), width=made.shape[1], **self.values)
+        args = {
+            ARG[name]: Memory(MemoryDesc(data.shape, "f32"), engine, data)
+            for name, data in (("SRC", rows), ("DST", made))
+        }
+        with Stream(engine) as stream:
+            Primitive(pd).execute(stream, args)
         return made
 
     @property
     def values(self) -> dict[str, Any]:
-        """The fields of experts_gate."""
+        """The fields of zemm_experts_t."""
         return {**asdict(self), "activation": _NUMBERS[self.activation]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only file, with experts.py, that uses the cffi module: calls with error handling, enum names, and
+"""The only file that uses the cffi module: calls with error handling, enum names, and
 ownership of handles.
 
 `create()` makes handles, which are cffi pointers. ffi.gc destroys a handle when nothing refers to
@@ -29,9 +29,7 @@ except ImportError as error:
     raise
 
 NULL = ffi.NULL
-_ADDRESS, _POINTER, _SIZES, _S64 = (
-    ffi.typeof(name) for name in ("uintptr_t", "void *", "int64_t[]", "int64_t *")
-)
+_ADDRESS, _POINTER, _SIZES = (ffi.typeof(name) for name in ("uintptr_t", "void *", "int64_t[]"))
 RUNTIME_DIM = -(2**63)
 MAX_NDIMS: int = lib.ZEMM_MAX_NDIMS
 
@@ -203,11 +201,6 @@ def sizes_of(data: NDArray[np.int64]) -> Any:
     return ffi.from_buffer(_SIZES, data)
 
 
-def as_sizes(value: Any) -> Any:
-    """A pointer as one to int64."""
-    return ffi.cast(_S64, value)
-
-
 ALLOCATE = pointer(2 ** (8 * ffi.sizeof("void *")) - 1)
 
 
@@ -273,9 +266,9 @@ def layer_call(
     what to keep alive as long as it.
 
     places: buffers of memories that each call points to one of its tensors: memory, index of the buffer,
-    tensor (0: src, 1: dst, 2: scratch, 3: where the rows of each expert end), and how many bytes after the
-    tensor's begin. experts: how many there are if each call says how many rows each has, else 0. The caller
-    keeps all handles alive."""
+    tensor (for bound_call() 0: src, 1: dst, 2: scratch, 3: where the rows of each expert end), and how many
+    bytes after the tensor's begin. experts: how many there are if each call says how many rows each has, else
+    0. The caller keeps all handles alive."""
     arrays = [exec_args(args) for _, args in executions]
     entries = ffi.new(
         "layer_execution[]",
@@ -300,6 +293,31 @@ def bound_call(made: tuple[Any, Any]) -> Callable[..., bool]:
         return status == 0
 
     return bound
+
+
+def bound_chain(calls: Sequence[tuple[Any, Any]], ntensors: int) -> Callable[[Any, Sequence[Any]], None]:
+    """Several calls of layer_call() as one call of the extension: a function of a stream and of the tensors
+    (pointers) that the places of all count. It executes one after the other and waits. Only one thread at a
+    time may call it."""
+    run, count, array = lib.chain_run, len(calls), ffi.new("layer_call *[]", [call for call, _ in calls])
+    of_call = ffi.new("void *[]", ntensors)
+
+    def bound(stream: Any, tensors: Sequence[Any], _keep: Any = calls) -> None:
+        of_call[0:ntensors] = tensors
+        status = run(count, array, stream, of_call)
+        if status:
+            check_status(status)
+
+    return bound
+
+
+def experts_step(step: str, fields: dict[str, Any]) -> Any:
+    """A zemm_experts_t. fields: its other ones; types by name, None for one that does not matter."""
+    numbers = {
+        name: value_of("data_type", value or "f32") if name.endswith("_type") else value
+        for name, value in fields.items()
+    }
+    return ffi.new("zemm_experts_t *", {"step": getattr(lib, f"zemm_experts_{step}"), **numbers})
 
 
 def query_int(function: str, handle: Any, ctype: str, what: str, *index: int) -> int:

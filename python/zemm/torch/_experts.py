@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from zemm._arrays.torch_tensors import HOST, dtype_of
+from zemm._arrays.torch_tensors import HOST
 from zemm._layers.gate import Gate
 from zemm._library import library
 from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
@@ -71,28 +71,22 @@ def run(
     y = x.new_empty((tokens, down.out_features), dtype=wanted if wanted in _SHORT else torch.float32)
     if not tokens * top_k:
         return y.zero_().to(wanted)
-    x_dtype = x.dtype if x.dtype in _SHORT else torch.float32
-    if up_columns is not None:
-        x_dtype = dtype_of(up._src_dtype(HOST.type_name(x, "hidden_states")))
-    x, index = _plain(x, x_dtype), _plain(HOST.check(index, "top_k_index"), torch.int64)
+    x = _plain(x, x.dtype if x.dtype in _SHORT else torch.float32)
     weights = _plain(weights, weights.dtype if weights.dtype in _SHORT else torch.float32)
-    types = HOST.type_name(x, "x"), HOST.type_name(y, "y")
-    done = call_of(up, down, gate, tokens, top_k, *types).run(
-        HOST.type_name(weights, "top_k_weights"),
-        x=_pointer(x),
-        index=library.as_sizes(_pointer(index)),
-        weights=_pointer(weights),
-        up_columns=library.as_sizes(_pointer(up_columns)),
-        down_columns=library.as_sizes(_pointer(down_columns)),
-        y=_pointer(y),
-    )
-    if not done:
+    index = _plain(HOST.check(index, "top_k_index"), torch.int64)
+    columns = up_columns is not None, down_columns is not None
+    call = call_of(up, down, gate, top_k, (x, y, weights), columns)
+    try:
+        call.run([_pointer(tensor) for tensor in (x, index, weights, up_columns, down_columns, y)])
+    except InvalidArgumentsError:
         assert up.experts is not None
         wrong = index[(index < 0) | (index >= up.experts)]
+        if not len(wrong):
+            raise
         raise InvalidArgumentsError(
             f"top_k_index has expert {int(wrong[0])} of {up.experts}: experts on several machines are not"
             " supported"
-        )
+        ) from None
     return y if y.dtype is wanted else y.to(wanted)
 
 

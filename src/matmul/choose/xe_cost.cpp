@@ -49,7 +49,7 @@ constexpr double memory_bytes = 8; // bytes a clock if the data does not fit int
 constexpr double element = 100;    // clocks of a load of one element a lane from the L1 cache
 constexpr double lanes = 16;       // elements that an Xe core loads a clock, one by each lane
 
-// Instructions that convert a vector of weights, as zemm.isa counts them.
+// Instructions that convert a vector of weights, as tests/isa/judge counts them.
 double conversion_of(const problem &p) {
     if (!is_small_float(p.wei.data_type))
         return 3;
@@ -89,7 +89,7 @@ cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
         c.scaling = k / f.panel_k * elements / row.lanes * (p.integer() ? 4 : 2);
     // Vectors of elements that are converted to the type that is multiplied: f32 that is split, and
     // weights of integers and small floats. The factors are instructions per vector on each pipe, as
-    // zemm.isa counts them.
+    // tests/isa/judge counts them.
     const double split =
         f.products == 1 ? 0 : k * (row.tile_m + (f.products > 2 ? row.tile_n : 0)) / row.lanes;
     const double widened = f.converts_weights() ? k * row.tile_n / row.lanes : 0;
@@ -97,7 +97,7 @@ cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
     c.widening = 3 * split + conversion_of(p) * widened;
     // Without XMX, one pipe executes everything.
     const bool has_own_pipe = f.family.multiplies_by == multiplier::dpas;
-    // It also executes the instructions for loads and loops: 140 to 210 a block, as zemm.isa counts
+    // It also executes the instructions for loads and loops: 140 to 210 a block, as tests/isa/judge counts
     // them.
     const double others = k / f.panel_k * 150;
     const double alu =

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internal: the steps of a mixture of experts beside its two grouped matmuls, for the Python package. It is
+ * not installed, and may change with any version.
+ *
+ * A row is a token with one of its experts. Rows are sorted by expert. Tensors are dense. */
+#ifndef ZEMM_EXPERTS_H
+#define ZEMM_EXPERTS_H
+
+#include "zemm/zemm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Arguments: index is s64 [tokens, top_k], the experts of each token. routes is s32 [experts + rows]: where
+ * the rows of each expert end, then the row of each index. columns is s64 [experts, width], the column of src
+ * for each one of dst, if has_columns is set. gather   SRC: [tokens, width]. DST: [rows, width]. SRC_1:
+ * index, SRC_2: routes, which it makes, SRC_3: columns. If there is no such expert, a matmul refuses the ends
+ * of the routes. gate     SRC: [rows, width], twice as wide if is_gated. DST: [rows, width]. With columns
+ * also the other arguments of gather. combine  SRC: [rows, width]. DST: [tokens, width], sums of a token's
+ * rows. SRC_1: their factors [tokens, top_k]. SRC_2: routes. */
+typedef enum { zemm_experts_gather, zemm_experts_gate, zemm_experts_combine } zemm_experts_step_t;
+
+/* The gate is activation(min(gate, gate_most)) * (clamp(up, -up_most, up_most) + up_shift). gate and up are
+ * the halves of a row or, if is_interleaved is set, its even and odd elements. Without is_gated it is
+ * activation(row). */
+typedef struct {
+    zemm_experts_step_t step;
+    zemm_dim_t tokens, top_k, experts;
+    zemm_dim_t width;                    /* of a row of dst */
+    zemm_data_type_t src_type, dst_type; /* f32, f16 or bf16, also of weights */
+    zemm_data_type_t weights_type;       /* combine */
+    int has_columns;                     /* gather, gate */
+    int activation; /* 0: x * sigmoid(alpha * x), 1: gelu by erf, 2: gelu by tanh, 3: relu, 4: relu squared */
+    int is_gated, is_interleaved;
+    float alpha, gate_most, up_most, up_shift;
+} zemm_experts_t;
+
+zemm_status_t ZEMM_API zemm_experts_primitive_desc_create(zemm_primitive_desc_t *primitive_desc,
+                                                          zemm_engine_t engine, const zemm_experts_t *step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The argument of the kernels of experts.cl: see matmul_args.h.
+#pragma once
+
+#include "matmul_args.h"
+
+#ifndef __OPENCL_C_VERSION__
+namespace zemm::kernels {
+#endif
+
+enum experts_activation { GATE_SWISH, GATE_GELU_ERF, GATE_GELU_TANH, GATE_RELU, GATE_RELU_SQUARED };
+
+// Tensors are dense, and given by their addresses. A row is a token with one of its experts.
+struct experts_arguments {
+    arg_u64 src, dst;
+    arg_u64 index;   // s64 [tokens, top_k]: the experts of each token
+    arg_u64 routes;  // s32 [experts + rows]: where the rows of each expert end, then the row of each index
+    arg_u64 columns; // s64 [experts, width]: the column of src for each one of dst; 0: as they come
+    arg_u64 weights; // [tokens, top_k]: the factors of the rows
+    arg_i64 count;   // of what work-items share: rows, or tokens
+    arg_i64 per_item, top_k, experts;
+    arg_i64 width; // of a row of dst
+    arg_i32 src_type, dst_type, weights_type;
+    arg_i32 activation; // enum experts_activation
+    arg_i32 is_gated, is_interleaved;
+    float alpha, gate_most, up_most, up_shift;
+};
+
+#ifndef __OPENCL_C_VERSION__
+} // namespace zemm::kernels
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a mixture of experts beside its two products (src/experts/experts.h). Types are read at run
+// time, so that one module serves all models.
+#define WITHOUT_SMALL_FLOATS
+#include "args/experts_args.h"
+#include "arithmetic/data_type.h"
+
+typedef global const long *columns_of_expert; // 0: columns as they come
+
+static inline float16 load16(bytes p, int type, long i) {
+    return type == DT_F32 ? load16_f32(p, i) : type == DT_F16 ? load16_f16(p, i) : load16_bf16(p, i);
+}
+
+static inline float load1(bytes p, int type, long i) {
+    return type == DT_F32 ? load_f32(p, i) : type == DT_F16 ? load_f16(p, i) : load_bf16(p, i);
+}
+
+static inline void store16(global uchar *p, int type, long i, float16 x) {
+    if (type == DT_F32)
+        store16_f32(p, i, x);
+    else if (type == DT_F16)
+        store16_f16(p, i, x);
+    else
+        store16_bf16(p, i, x);
+}
+
+// The columns from `at` on of a row that begins at element `row` and of which every `step`-th element counts,
+// from `first` on.
+static inline float16 load_columns(bytes p, int type, long row, int step, long first,
+                                   columns_of_expert columns, long at, long count) {
+    if (columns || count < 16) {
+        float values[16] = {0};
+        for (long i = 0; i < count; ++i)
+            values[i] = load1(p, type, row + first + step * (columns ? columns[at + i] : at + i));
+        return vload16(0, values);
+    }
+    if (step == 1)
+        return load16(p, type, row + first + at);
+    const float16 a = load16(p, type, row + 2 * at), b = load16(p, type, row + 2 * at + 16);
+    return first ? (float16)(a.odd, b.odd) : (float16)(a.even, b.even);
+}
+
+static inline void store_columns(global uchar *p, int type, long i, long count, float16 x) {
+    if (count == 16) {
+        store16(p, type, i, x);
+        return;
+    }
+    float values[16];
+    vstore16(x, 0, values);
+    for (long j = 0; j < count; ++j)
+        store_float(p, type, i + j, values[j]);
+}
+
+// Runs a block for pieces of 16 columns: `at` is the first of `count`. The last piece meets the one before
+// it.
+#define FOR_COLUMNS(width)                                                                                   \
+    const long count = min(16l, width);                                                                      \
+    for (long next = 0, at; at = min(next, (width)-count), next < (width); next += 16)
+
+static inline float16 activated(const struct experts_arguments *a, float16 x) {
+    switch (a->activation) {
+    case GATE_SWISH:
+        return x / (1.f + exp(-a->alpha * x));
+    case GATE_GELU_ERF:
+        return 0.5f * x * (1.f + erf(0.70710677f * x));
+    case GATE_GELU_TANH:
+        return x / (1.f + exp(-1.5957691f * (x + 0.044715f * x * x * x)));
+    }
+    const float16 positive = x < 0.f ? (float16)0.f : x;
+    return a->activation == GATE_RELU ? positive : positive * positive;
+}
+
+static inline float16 limited(float16 x, float least, float most) {
+    const float16 below = x > most ? (float16)most : x;
+    return below < least ? (float16)least : below;
+}
+
+// The first and the last number of a work-item, of those that the work-items share.
+#define FIRST(a) ((long)get_global_id(0) * (a).per_item)
+#define LAST(a) min(FIRST(a) + (a).per_item, (a).count)
+#define ONE_WORK_ITEM __attribute__((reqd_work_group_size(1, 1, 1)))
+
+// Makes the routes of the index. Rows are sorted by expert; those of an expert have the order of their
+// tokens. Returns whether all experts are there. If not, all ends are past the rows, which matmuls refuse.
+static inline bool make_routes(const struct experts_arguments *a) {
+    global const long *index = (global const long *)a->index;
+    global int *ends = (global int *)a->routes, *places = ends + a->experts;
+    bool are_there = true;
+    for (long e = 0; e < a->experts; ++e)
+        ends[e] = 0;
+    for (long i = 0; i < a->count && are_there; ++i) {
+        are_there = index[i] >= 0 && index[i] < a->experts;
+        if (are_there)
+            ++ends[index[i]];
+    }
+    int end = 0;
+    for (long e = 0; e < a->experts; ++e) {
+        const int size = ends[e];
+        ends[e] = are_there ? end : INT_MAX;
+        end += size;
+    }
+    for (long i = 0; i < a->count && are_there; ++i)
+        places[i] = ends[index[i]]++;
+    return are_there;
+}
+
+ONE_WORK_ITEM kernel void experts_route(struct experts_arguments a) {
+    make_routes(&a);
+}
+
+// dst: the row of src that is the token of each row. A single work-item makes the routes, too.
+ONE_WORK_ITEM kernel void experts_gather(struct experts_arguments a) {
+    global const int *routes = (global const int *)a.routes;
+    if (get_global_size(0) == 1 ? !make_routes(&a) : routes[0] == INT_MAX)
+        return;
+    for (long i = FIRST(a); i < LAST(a); ++i) {
+        const columns_of_expert columns =
+            a.columns ? (columns_of_expert)a.columns + ((global const long *)a.index)[i] * a.width : 0;
+        const long from = i / a.top_k * a.width, to = routes[a.experts + i] * a.width;
+        FOR_COLUMNS(a.width) {
+            const float16 x = load_columns((bytes)a.src, a.src_type, from, 1, 0, columns, at, count);
+            store_columns((global uchar *)a.dst, a.dst_type, to + at, count, x);
+        }
+    }
+}
+
+// dst: what the gate makes of each row of src.
+ONE_WORK_ITEM kernel void experts_gate(struct experts_arguments a) {
+    const long src_width = a.is_gated ? 2 * a.width : a.width;
+    const int step = a.is_interleaved ? 2 : 1;
+    const long first_up = a.is_interleaved ? 1 : a.width;
+    for (long i = FIRST(a); i < LAST(a); ++i) {
+        long row = i;
+        columns_of_expert columns = 0;
+        if (a.columns) {
+            row = ((global const int *)a.routes)[a.experts + i];
+            columns = (columns_of_expert)a.columns + ((global const long *)a.index)[i] * a.width;
+        }
+        FOR_COLUMNS(a.width) {
+            const bytes src = (bytes)a.src;
+            float16 x = load_columns(src, a.src_type, row * src_width, step, 0, columns, at, count);
+            if (a.is_gated) {
+                const float16 up =
+                    load_columns(src, a.src_type, row * src_width, step, first_up, columns, at, count);
+                x = activated(&a, limited(x, -INFINITY, a.gate_most)) *
+                    (limited(up, -a.up_most, a.up_most) + a.up_shift);
+            } else {
+                x = activated(&a, x);
+            }
+            store_columns((global uchar *)a.dst, a.dst_type, row * a.width + at, count, x);
+        }
+    }
+}
+
+// dst: for each token the sum of its rows of src with their weights.
+ONE_WORK_ITEM kernel void experts_combine(struct experts_arguments a) {
+    global const int *places = (global const int *)a.routes + a.experts;
+    for (long token = FIRST(a); token < LAST(a); ++token) {
+        FOR_COLUMNS(a.width) {
+            float16 sum = 0.f;
+            for (long i = token * a.top_k; i < (token + 1) * a.top_k; ++i) {
+                const float weight = load1((bytes)a.weights, a.weights_type, i);
+                sum +=
+                    weight * load_columns((bytes)a.src, a.src_type, places[i] * a.width, 1, 0, 0, at, count);
+            }
+            store_columns((global uchar *)a.dst, a.dst_type, token * a.width + at, count, sum);
+        }
+    }
+}
