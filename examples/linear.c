@@ -41,7 +41,7 @@ struct weights {
     uint8_t zero_points[GROUPS][N];
 };
 
-/* What a call needs: the primitives, and the memories that stay the same. */
+/* The objects that every call uses: primitives, and memories that stay the same. */
 struct layer {
     zemm_primitive_t quantize, matmul;
     zemm_memory_t weights, scales, zero_points;

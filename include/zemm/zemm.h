@@ -35,9 +35,9 @@ const char ZEMM_API *zemm_last_error(void);
 /* The version of the library. The struct lives as long as the process. */
 const zemm_version_t ZEMM_API *zemm_version(void);
 
-/* What the library logs on stdout. level 0: nothing; 1: errors, warnings and executions; 2: these
+/* Sets what the library logs on stdout. level 0: nothing; 1: errors, warnings and executions; 2: these
  * and the creation of primitives. Any other level: invalid_arguments. The environment variable
- * ZEMM_VERBOSE sets what is logged at the start; it is a comma-separated list of none, error, warn,
+ * ZEMM_VERBOSE sets the log at the start. It is a comma-separated list of none, error, warn,
  * check, dispatch, profile_create, profile_exec, profile, plan, all (all but plan), 0, 1 and 2. */
 zemm_status_t ZEMM_API zemm_set_verbose(int level);
 
@@ -170,7 +170,7 @@ zemm_status_t ZEMM_API zemm_memory_desc_create_with_strides(zemm_memory_desc_t *
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_tag(zemm_memory_desc_t *md, int ndims,
                                                         const zemm_dims_t dims, zemm_data_type_t data_type,
                                                         zemm_format_tag_t tag);
-/* The same with the tag as a string, for any permutation ("cabde") and any blocked layout
+/* A layout by the text of its tag, which may be any permutation ("cabde") and any blocked layout
  * ("BA16a64b4a"). */
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_string_tag(zemm_memory_desc_t *md, int ndims,
                                                                const zemm_dims_t dims,
@@ -217,7 +217,7 @@ zemm_status_t ZEMM_API zemm_memory_desc_get_blob(uint8_t *blob, size_t *size, co
 zemm_status_t ZEMM_API zemm_memory_desc_clone(zemm_memory_desc_t *md, const_zemm_memory_desc_t existing);
 /* Objects that were made from the descriptor have copies of it. */
 zemm_status_t ZEMM_API zemm_memory_desc_destroy(zemm_memory_desc_t md);
-/* The same bytes with other dims, whose product is the same. */
+/* A descriptor of the same bytes with other dims. The product of the dims must not change. */
 zemm_status_t ZEMM_API zemm_memory_desc_reshape(zemm_memory_desc_t *out, const_zemm_memory_desc_t in,
                                                 int ndims, const zemm_dims_t dims);
 /* permutation[i]: the new position of dimension i. */
@@ -247,7 +247,7 @@ size_t ZEMM_API zemm_data_type_size(zemm_data_type_t data_type);
  * caller's must stay allocated as long as the memory and submitted work use it. */
 zemm_status_t ZEMM_API zemm_memory_create(zemm_memory_t *memory, const_zemm_memory_desc_t md,
                                           zemm_engine_t engine, void *handle);
-/* The same with one handle for each of the nhandles buffers of a sparse descriptor. */
+/* Makes a memory of several buffers: one handle for each of the nhandles buffers of a sparse descriptor. */
 zemm_status_t ZEMM_API zemm_memory_create_v2(zemm_memory_t *memory, const_zemm_memory_desc_t md,
                                              zemm_engine_t engine, int nhandles, void **handles);
 /* value: one element of the descriptor's data type, which the function copies. */
@@ -293,7 +293,7 @@ zemm_status_t ZEMM_API zemm_primitive_attr_get_fpmath_mode(const_zemm_primitive_
                                                            zemm_fpmath_mode_t *mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_fpmath_mode(zemm_primitive_attr_t attr,
                                                            zemm_fpmath_mode_t mode);
-/* The same, and whether the mode holds for integers, too. */
+/* The fpmath mode, and whether it also holds for integers. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_fpmath_mode_v2(const_zemm_primitive_attr_t attr,
                                                               zemm_fpmath_mode_t *mode, int *apply_to_int);
 /* apply_to_int 1: the mode also holds for integer weights beside a floating-point src, where they

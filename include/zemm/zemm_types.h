@@ -76,7 +76,7 @@ typedef enum {
 /* The kind of a device. */
 typedef enum { zemm_any_engine = 0, zemm_cpu = 1, zemm_gpu = 2 } zemm_engine_kind_t;
 
-/* What a stream does; values are or-ed. */
+/* Properties of a stream, which may be or-ed. */
 typedef enum {
     zemm_stream_in_order = 1,
     zemm_stream_out_of_order = 2, /* accepted, but work still runs in order of submission */
@@ -84,7 +84,7 @@ typedef enum {
     zemm_stream_profiling = 4 /* keep execution times, see zemm_query_profiling_data() */
 } zemm_stream_flags_t;
 
-/* What zemm_engine_measure_peak() measures: operations per second, of which a multiply-add is two, or
+/* Limits that zemm_engine_measure_peak() measures: operations per second, of which a multiply-add is two, or
  * bytes per second. */
 typedef enum {
     zemm_peak_int8 = 0,     /* 8-bit integers, by the widest vectors of the CPU; products are exact */
@@ -100,7 +100,7 @@ typedef enum {
     zemm_peak_xmx_tf32 = 10 /* tf32, by DPAS */
 } zemm_peak_t;
 
-/* What zemm_query_profiling_data() writes. */
+/* Kinds of data that zemm_query_profiling_data() writes. */
 typedef enum {
     zemm_profiling_data_kind_undef = 0,
     zemm_profiling_data_kind_time = 1, /* nanoseconds of device time, one for each execution */
@@ -244,7 +244,7 @@ typedef enum {
     zemm_dynamic_quantize_asymmetric = 0x6fff1
 } zemm_alg_kind_t;
 
-/* What the query functions can be asked. The comment beside a name is the type of *result; for
+/* Questions for the query functions. The comment beside a name is the type of *result; for
  * names that end in _md it is const_zemm_memory_desc_t. Arrays are answered with a pointer into the
  * descriptor, which is valid as long as the descriptor lives. Other queries are unimplemented. */
 typedef enum {
@@ -337,7 +337,7 @@ static const union {
 #define ZEMM_ARG_DST 17
 #define ZEMM_ARG_DST_0 ZEMM_ARG_DST
 #define ZEMM_ARG_TO ZEMM_ARG_DST
-/* What dynamic_quantize gives beside dst: scales and zero points are DST_1 and DST_2 of oneDNN's draft, the
+/* Results of dynamic_quantize beside dst: scales and zero points are DST_1 and DST_2 of oneDNN's draft, the
  * sums of groups (reductions) an extension of zemm. */
 #define ZEMM_ARG_DYNAMIC_SCALE 18
 #define ZEMM_ARG_DYNAMIC_ZERO_POINT 19
@@ -369,7 +369,7 @@ static const union {
 /* An extension of zemm, behind the numbers of all post-ops. */
 #define ZEMM_ARG_ATTR_OFFSETS 2097152
 
-/* What engines compute with. zemm's is Level Zero. */
+/* Runtimes of engines. zemm's is Level Zero. */
 #define ZEMM_RUNTIME_NONE 0u
 #define ZEMM_RUNTIME_SEQ 1u
 #define ZEMM_RUNTIME_OMP 2u
@@ -405,7 +405,7 @@ typedef struct {
     zemm_memory_t memory; /* NULL: the entry is ignored */
 } zemm_exec_arg_t;
 
-/* What zemm_version() returns: major.minor.patch. */
+/* The version that zemm_version() returns: major.minor.patch. */
 typedef struct {
     int major;            /* changes when programs must be changed */
     int minor;            /* changes when something is added */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libraries over zemm's C ABI share: owners of its handles, and its errors as exceptions.
+// Libraries over zemm's C ABI share these owners of its handles, and its errors as exceptions.
 #pragma once
 
 #include <memory>

@@ -28,14 +28,15 @@ struct value_range {
 };
 value_range range_of(zemm_data_type_t dt);
 
-// What a type holds of the values of f32. Throws runtime_error for a type that kernels do not convert.
+// The range and precision of a type, within those of f32. Throws runtime_error for a type that kernels do not
+// convert.
 struct float_facts {
     int digits; // of the significand, with the leading one; of an integer's magnitude
     float largest, smallest_normal;
 };
 float_facts float_facts_of(zemm_data_type_t dt);
 
-// What a tensor of a type may be used for: the columns of the list.
+// The operands that may have a type: the columns of the list.
 enum class role { src, weights, dst, bias, scale, zero_point, post_op };
 bool suits(zemm_data_type_t dt, role as);
 

@@ -32,8 +32,8 @@ private:
 // A printf-style string.
 std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// What failures of an entry point leave in the log. A query that has no answer is none to report: programs
-// ask to find that out.
+// Failures of an entry point that the log reports. Queries without an answer are not logged, as programs
+// ask to find out whether there is one.
 enum class log_failures { all, not_refusals };
 
 // The sentence that zemm_last_error() returns in this thread. set_last_error() also writes the log
@@ -72,7 +72,7 @@ template <typename F> zemm_status_t guard(F &&body, log_failures logged = log_fa
     }
 }
 
-// The same for a query.
+// Runs the body of a query. A query without an answer is not logged.
 template <typename F> zemm_status_t guard_query(F &&body) {
     return guard(std::forward<F>(body), log_failures::not_refusals);
 }

@@ -99,7 +99,8 @@ std::string tag_text(const memory_desc &md);
 // The descriptor as in the verbose log: "src:f32:a:blocked:ab::f0". user_any: the caller asked for
 // format any, and md is what it was resolved to.
 std::string md_text(const char *name, const memory_desc &md, bool user_any = false);
-// What md_equal() compares, for a sentence: "s8 2x3:ab, strides 3x1", with the offset if it is not 0.
+// The fields that md_equal() compares, as text for a sentence: "s8 2x3:ab, strides 3x1", with the offset if
+// it is not 0.
 std::string md_sentence(const memory_desc &md);
 // The strides, as "20x1", of a blocked layout that is not dense; "" for any other layout.
 std::string strides_text(const memory_desc &md);

@@ -13,7 +13,7 @@
 #include "tensor.h"
 #include "zemm/zemm.h"
 
-/* What a case has besides its tensors. Groups are 128 elements along K. */
+/* The attributes of a case. Groups are 128 elements along K. */
 enum attributes {
     bare,       /* nothing */
     per_column, /* those of the RFC on precomputed reductions: f16 scales of groups of src, an f16

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--match`: POSIX basic regular expressions."""
 
-import contextlib
-import warnings
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.grammar.bre import compiled
 
@@ -43,11 +38,3 @@ def test_what_is_no_regular_expression(pattern: str) -> None:
     with pytest.raises(UsageError, match=r"--match=.*: not a regular expression") as error:
         compiled(pattern, "--match")
     assert error.value.exit_code == 1
-
-
-@given(st.text(alphabet="a[]\\()*{}1,|^$-:.&~=", max_size=12))
-def test_no_python_warning_or_error_comes_through(pattern: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with contextlib.suppress(UsageError):
-            compiled(pattern, "--match")

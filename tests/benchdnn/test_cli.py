@@ -3,42 +3,10 @@
 help.
 """
 
-import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.grammar import knobs, options
-
-NAMES = [f"--{name}" for name in (*options.NAMES, *knobs.NAMES, "batch", "nothing")]
-PIECES = st.sampled_from(
-    ["src", "wei", "dst", "common", "per_oc", "per_tensor", "f32", "s8", "u4", "1x128", "0.5", "-1", "ab",
-     "abx", "any", "sum", "relu", "add", "select", "prelu", "2x2", "csr", "0", "3", "true", "",
-     "x", "n", "%time%"]
-)  # fmt: skip
-VALUES = st.lists(st.one_of(PIECES, st.sampled_from([":", "+", ",", ".", "x"])), max_size=8).map("".join)
-ARGUMENTS = st.one_of(
-    st.text(max_size=12),
-    st.builds("{}={}".format, st.sampled_from(NAMES), VALUES),
-    st.builds("{}={}".format, st.sampled_from(NAMES), st.text(max_size=12)),
-    st.sampled_from(["--matmul", "2x3:3x4", "--reset", "-v1", "2x0:0x4_nname", "3:3"]),
-    st.sampled_from(["--ip", "ic3oc4", "mb0ic2ih3oc4_nname", "ic3", "oc"]),
-)
-
-
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(["--matmul", "--ip"]), st.lists(ARGUMENTS, max_size=6))
-def test_any_command_line_ends_with_a_sentence(
-    capsys: pytest.CaptureFixture[str], driver: str, arguments: list[str]
-) -> None:
-    arguments = [a for a in arguments if not a.startswith("--mode=")]
-    code = main(["--mode=L", driver, *arguments])
-    err = capsys.readouterr().err
-    assert code in (0, 1, 2)
-    if code:
-        assert err.startswith(("err", "ERROR"))
 
 
 def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,18 +17,6 @@ def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:
     counts = "passed:0 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:0 failed:0 listed:2"
     assert lines[2] == f"tests:2 {counts}"
     assert lines[3].startswith("total: 0.0")
-
-
-def test_a_long_list_has_no_progress_bar(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    main(["--mode=L", "--repeats-per-prb=100", "--matmul", "2x3:3x4"])
-    captured = capsys.readouterr()
-    assert "listed:100" in captured.out
-    assert captured.err == ""
 
 
 def test_start_skips(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,11 +45,6 @@ def test_skipped_cases_need_no_engine(capsys: pytest.CaptureFixture[str]) -> Non
     assert "2:SKIPPED (Not enough RAM)" in out
 
 
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    assert "--batch=FILE" in capsys.readouterr().out
-
-
 def test_canonical_repro_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     """As in benchdnn not those of encodings and attributes."""
     main(["--mode=L", "--canonical=true", "--matmul", "2x3:3x4"])
@@ -106,11 +57,6 @@ def test_canonical_repro_shows_defaults(capsys: pytest.CaptureFixture[str]) -> N
         "--dtag=any --strides=:: --runtime_dims_masks=0:0 --bia-dt=undef --bia_mask=2 "
         "--ctx-init=auto:auto:auto --ctx-exe=auto:auto:auto 2x3:3x4"
     )
-
-
-def test_a_later_summary_applies(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--mode=I", "--matmul", "2x3:5x4", "--summary=no-failures"])
-    assert "Failed cases" not in capsys.readouterr().out
 
 
 def test_verbose_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

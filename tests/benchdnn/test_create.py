@@ -9,7 +9,7 @@ import pytest
 import zemm
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.data import build
-from zemm.benchdnn.run import create, runner
+from zemm.benchdnn.run import create
 
 Capture = pytest.CaptureFixture[str]
 SMALL = "3x20:20x6"
@@ -49,14 +49,6 @@ def test_modifier_p_with_cases_that_end_early(capsys: Capture) -> None:
     assert "tests:4 passed:1 skipped:2 " in lines[-2]
 
 
-def test_modifier_p_comes_and_goes(capsys: Capture) -> None:
-    arguments = ["--matmul", SMALL, "--mode-modifier=P", SMALL, SMALL, "--mode-modifier=", SMALL]
-    lines = lines_of(capsys, "-v1", *arguments)
-    assert [line.split(" ")[0] for line in lines if line.startswith(("create", "run"))] == [
-        "create:", "run:", "run:", "run:", "create:", "run:"
-    ]  # fmt: skip
-
-
 def test_an_engine_that_is_missing_ends_the_run(capsys: Capture) -> None:
     assert main(["--mode-modifier=P", "--engine=cpu:99", "--matmul", SMALL, SMALL]) == 1
     assert capsys.readouterr().err.startswith("err: --engine=cpu:99 cannot be used: ")
@@ -72,13 +64,6 @@ def test_filters_say_what_they_skip(capsys: Capture) -> None:
     found = lines_of(capsys, "-v6", "--matmul", "--impl=no_such", SMALL)
     skipped = [line for line in found if line.startswith("[IMPL_FILTER] Implementation skipped: ")]
     assert len(set(skipped)) == len(skipped) > 1
-
-
-def test_global_filters_come_first(capsys: Capture) -> None:
-    arguments = ["--global-impl=no_such", "--matmul", "--skip-impl=other", SMALL]
-    (line, *_) = lines_of(capsys, *arguments)
-    assert line.startswith("0:SKIPPED (Skip-impl option hit) (")
-    assert line.endswith(f"__REPRO: --matmul --impl=no_such {SMALL}")
 
 
 def test_the_later_filter_counts(capsys: Capture) -> None:
@@ -126,8 +111,3 @@ def test_errors_of_the_driver_itself_are_failures(capsys: Capture, monkeypatch: 
         lines = lines_of(capsys, *knobs, "--summary=no-failures", "--matmul", SMALL, SMALL, code=1)
         assert [line.split(" ")[0] for line in lines[::2][:2]] == ["0:FAILED", "1:FAILED"]
         assert lines[1] == "# reason: KeyError: 'a mistake'"
-
-
-def test_the_same_engine_serves_all_jobs() -> None:
-    running = runner.Runner(lambda job, word: None)
-    assert running._engine(("cpu", 0)) is running._engine(("cpu", 0))

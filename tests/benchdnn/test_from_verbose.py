@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.grammar import from_verbose
 
@@ -98,21 +96,6 @@ def test_logs_without_matmuls(tmp_path: Path, capsys: Capture, content: str | No
     assert words in error
 
 
-@pytest.mark.parametrize(("arguments", "code"), [([], 1), (["a", "b"], 1), (["--what"], 1)])
-def test_usage(capsys: Capture, arguments: list[str], code: int) -> None:
-    assert main(["from-verbose", *arguments]) == code
-    assert "usage: " in capsys.readouterr().err
-
-
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 200), st.text(max_size=20), st.integers(0, 30))
-def test_damaged_lines(tmp_path: Path, at: int, text: str, cut: int) -> None:
-    line = EXECUTION.format("zemm", "s8")
-    damaged = line[:at] + text.replace("\n", "") + line[at + cut :]
-    (tmp_path / "log").write_text(f"{line}\n{damaged}\n", encoding="utf-8", errors="replace")
-    assert from_verbose.case_file(tmp_path / "log")[0].startswith("# log: ")
-
-
 LINES = [
     "src:f32::sparse:grouped:0:2:f0 wei:f32::blocked:abc::f0 dst:f32::sparse:grouped:0:2:f0,,,5x32:2x32x16",
     "src:f32::sparse:grouped:1:2:f0 wei:f32::sparse:grouped:0:2:f0 dst:f32::blocked:abc::f0,,,5x32:32x16",
@@ -134,14 +117,6 @@ def test_numbers_out_of_range(tmp_path: Path, line: str, number: str) -> None:
         lines = from_verbose.case_file(log)
         assert lines[0].startswith("# log: ")
         assert sum(map(len, lines)) < 1000
-
-
-def test_a_log_of_damaged_lines_only(tmp_path: Path, capsys: Capture) -> None:
-    log = tmp_path / "log"
-    line = LINES[0].replace(":0:2", ":0:0")
-    log.write_text(f"zemm_verbose,v1,primitive,exec,cpu,matmul,x,undef,{line},0.1\n")
-    assert main(["from-verbose", str(log)]) == 1
-    assert "no matmul (ZEMM_VERBOSE=profile writes one a line; 1 lines" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

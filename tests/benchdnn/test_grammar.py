@@ -43,19 +43,6 @@ def test_bad_numbers(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "distance"),
-    [("", "", 0), ("dt", "dtt", 1), ("stag", "tags", 2), ("", "abc", 3), ("abc", "", 3)],
-)
-def test_edit_distance(a: str, b: str, distance: int) -> None:
-    assert atoms.edit_distance(a, b) == distance
-
-
-def test_dangling_symbol_is_named() -> None:
-    with pytest.raises(UsageError, match="dangling symbol ':'"):
-        atoms.split("src:common:", ":", "--attr-scales")
-
-
-@pytest.mark.parametrize(
     ("tag", "expected"),
     [
         ("abx", ("ab", "abc", "abcd")),
@@ -69,27 +56,6 @@ def test_dangling_symbol_is_named() -> None:
 )
 def test_meta_tags(tag: str, expected: tuple[str, ...]) -> None:
     assert tuple(normalized(tag, ndims) for ndims in (2, 3, 4)) == expected
-
-
-def test_tags_outside_of_the_enum() -> None:
-    assert parse_tag("cabde", "--stag", enum_only=False) == "cabde"
-    with pytest.raises(UsageError, match="cabde") as error:
-        parse_tag("cabde", "--stag", enum_only=True)
-    assert error.value.exit_code == 2
-
-
-def test_blocked_tags_outside_of_the_enum() -> None:
-    assert parse_tag("AB7a3b", "--stag", enum_only=False) == "AB7a3b"
-    with pytest.raises(UsageError, match="AB7a3b") as error:
-        parse_tag("AB7a3b", "--stag", enum_only=True)
-    assert error.value.exit_code == 2
-
-
-@pytest.mark.parametrize(
-    "tag", ["any", "undef", "ab", "abcdefghijkl", "nhwc", "BA16a64b4a", "aCB16b16c", "nChw16c", "abx", "cabx"]
-)
-def test_known_tags(tag: str) -> None:
-    assert parse_tag(tag, "--stag", enum_only=True) == tag
 
 
 def test_every_name_of_the_enum_is_a_tag() -> None:
@@ -111,16 +77,6 @@ def test_meta_tags_outside_of_the_enum() -> None:
     assert parse_tag("OI7i3o", "--stag", enum_only=False)
 
 
-def test_tags_of_attributes_may_be_outside_of_the_enum() -> None:
-    (op,) = parse_post_ops("add:f32:per_tensor:cabde", "--attr-post-ops")
-    assert str(op) == "add:f32:per_tensor:cabde"
-    assert attributes.parse_dropout("0.5:1:cabde", "--attr-dropout").tag == "cabde"
-    for parse, text in ((parse_post_ops, "add:f32:3:aa"), (attributes.parse_dropout, "0.5:1:aa")):
-        with pytest.raises(UsageError, match="unknown format tag 'aa'") as error:
-            parse(text, "")  # type: ignore[operator]
-        assert error.value.exit_code == 1
-
-
 @pytest.mark.parametrize(
     "tag", ["aa", "ac", "B16", "xx!", "abm", "", "ABc4a", "ab4a", "AB16b0a", "aCb4a", "axbx"]
 )
@@ -136,11 +92,6 @@ def test_unknown_tags(tag: str) -> None:
 )  # fmt: skip
 def test_quantization_masks(policy: str, two: int, four: int) -> None:
     assert (masks.quantization_mask(policy, 2), masks.quantization_mask(policy, 4)) == (two, four)
-
-
-def test_post_op_masks_do_not_follow_ndims() -> None:
-    assert masks.post_op_mask("per_oc", 4) == 2
-    assert masks.post_op_mask("per_tensor", 4) == 15
 
 
 def test_grouped_dims_divide_the_last_two() -> None:
@@ -194,12 +145,6 @@ def test_offsets() -> None:
 def test_bad_scales(text: str) -> None:
     with pytest.raises(UsageError, match="--attr-scales"):
         attributes.parse_scales(text, "--attr-scales")
-
-
-@pytest.mark.parametrize("text", ["src:per_oc:s32:1x128", "src:per_tensor:s32", "src:common:s32:1x128"])
-def test_bad_reductions(text: str) -> None:
-    with pytest.raises(UsageError):
-        attributes.parse_reductions(text, "--attr-precomputed-reductions")
 
 
 def test_post_ops() -> None:

@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--grouped`: grammar, verification, descriptors, buffers and values."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import zemm
 from zemm._programs.usage import UsageError
-from zemm.benchdnn.cli import main
-from zemm.benchdnn.data import build, contents
-from zemm.benchdnn.data.ranges import filling
+from zemm.benchdnn.data import build
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.arguments import Argument
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.encodings import Groups
 from zemm.benchdnn.grammar.expand import expand
 from zemm.benchdnn.run.buffers import Buffer, buffer_of
-
-Capture = pytest.CaptureFixture[str]
 
 ROWS = "--matmul --grouped=0:3:2+0+3 5x4:3x4x6"
 ALONG_K = "--matmul --grouped=1:3:2+0+3 4x5:5x6"
@@ -35,22 +29,6 @@ def case_of(line: str) -> Case:
 def arguments_of(case: Case) -> dict[int, Argument]:
     found = [*args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case), *args.hints(case)]
     return {argument.arg: argument for argument in found}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ROWS,
-        ALONG_K,
-        "--matmul --dt=f16 --stag=ab --grouped=0:2:3+4:4 --wtag=acb 7x3:2x3x4",
-        "--matmul --grouped=0:2:3+4 --bia-dt=f16 --attr-post-ops=mul:f32:3:grouped+mul:f16 7x3:2x3x4",
-        "--matmul --stag=ba --grouped=1:2:3+4 --wtag=abx --dtag=acb 2x7:7x4_nnamed",
-    ],
-)
-def test_repro_lines_round_trip(line: str) -> None:
-    case = case_of(line)
-    assert case.full_repro() == line
-    assert case_of(case.full_repro()) == case
 
 
 def balanced(total: int, count: int, seed: int = 0) -> tuple[int, ...]:
@@ -180,11 +158,6 @@ def test_cases_that_contradict_themselves(line: str, words: str) -> None:
     assert words in str(error.value)
 
 
-def test_a_sum_that_does_not_fit_ends_the_run(capsys: Capture) -> None:
-    assert main(["--matmul", "--grouped=0:2:3+4", "8x2:2x2x3"]) == 1
-    assert capsys.readouterr().err.startswith("ERROR: matmul driver: --grouped=0:2:3+4: the sizes sum up")
-
-
 def test_descriptors_of_groups_of_rows() -> None:
     case = case_of(
         "--matmul --grouped=0:3:2+0+3 --wtag=acb --bia-dt=f16 --attr-scales=src:1+wei:7:bf16:2x1 "
@@ -250,14 +223,6 @@ def test_buffers_hold_values_and_ends(engine: zemm.Engine, variable_dim: int, st
     assert twin.memory.read(1).view(np.int32).tolist() == [1, 1, 4]
 
 
-def test_buffers_of_nibbles(engine: zemm.Engine) -> None:
-    argument = Argument(args.SRC, "src", (3, 3), "f4_e2m1", encoding=Groups(0, (3,)))
-    made = buffer(engine, argument)
-    values = np.array([[1, 2, 3], [-1, -2, 6], [0.5, 0, 4]], np.float32)
-    made.store(values)
-    np.testing.assert_array_equal(made.load(), values)
-
-
 def test_writes_beside_values_or_to_the_ends_are_noticed(engine: zemm.Engine) -> None:
     argument = Argument(args.DST, "dst", (2, 3), "f32", encoding=Groups(0, (1, 2)))
     made = buffer(engine, argument)
@@ -270,21 +235,3 @@ def test_writes_beside_values_or_to_the_ends_are_noticed(engine: zemm.Engine) ->
         guarded = other._guarded[part]._all
         guarded[-(4096 + size) + size] += 1
         assert other.damage() == "memory before or behind a buffer"
-
-
-def test_values_are_those_of_dense_matrices() -> None:
-    dense, grouped = case_of("--matmul 4x5:5x6"), case_of(ALONG_K)
-    src, wei = (
-        [contents.values(case, arguments_of(case)[arg], filling(case)) for case in (dense, grouped)]
-        for arg in (args.SRC, args.WEI)
-    )
-    np.testing.assert_array_equal(*src)
-    # benchdnn's reference memory of grouped weights is row-major, of others column-major.
-    assert wei[0].T.reshape(-1).tolist() == wei[1].reshape(-1).tolist()
-
-
-def test_namespace_of_peers_is_enough() -> None:
-    """Descriptors are made with the names that bindings of peers have, too."""
-    binding = SimpleNamespace(MemoryDesc=zemm.MemoryDesc)
-    md = build.memory_desc(binding, arguments_of(case_of(ROWS))[args.SRC])
-    assert md == zemm.MemoryDesc.grouped((5, 4), "f32", 0, 3)

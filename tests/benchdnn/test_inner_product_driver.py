@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
-from zemm.benchdnn.data.layout import Layout
-from zemm.benchdnn.data.ranges import filling
 from zemm.benchdnn.data.reference import expected
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.case import Case
@@ -51,14 +49,6 @@ def test_descriptor(token: str, src: tuple[int, ...], wei: tuple[int, ...], text
     assert problem.dst == (problem.m, problem.n) == (src[0], 10)
     assert problem.k == np.prod(src[1:])
     assert problem.ops == 2 * src[0] * 10 * problem.k
-
-
-@pytest.mark.parametrize(("token", "name"), [('ic2oc3_n"net:ip1"', '"net:ip1"'), ("ic2oc3nmb4ic5", "mb4ic5")])
-def test_name(token: str, name: str) -> None:
-    problem = parse_inner_product(token)
-    assert (problem.name, problem.src) == (name, (2, 2))
-    assert problem.token() == f"ic2oc3n{name}"
-    assert problem.token(canonical=True) == f"mb2ic2oc3n{name}"
 
 
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(1, 9), st.booleans())
@@ -136,38 +126,6 @@ def test_repro_lines(line: str, repro: str) -> None:
     assert again.case == job.case
 
 
-def test_canonical_repro_lines() -> None:
-    (job,), _ = expand(["--canonical=true", "--ip", "ic4id3oc5"])
-    line = job.case.repro()
-    assert line.startswith("--dir=FWD_B --dt=f32 --stag=any --wtag=any --dtag=any ")
-    assert line.endswith(" mb2ic4id3ih3iw3oc5")
-    assert expand(job.case.full_repro().split())[0][0].case == job.case
-
-
-def run(options: str, more: dict[int, Any], old: float = 0.0) -> list[list[float]]:
-    """What the reference makes of src [[1, 2], [3, 4]] and weights [[1, -1], [2, 0], [0, 1]], which have
-    the two elements of a row as places."""
-    (case,) = cases(*options.split(), "mb2ic1iw2oc3")
-    values: dict[int, Floats] = {
-        args.SRC: np.array([[[1, 2]], [[3, 4]]], np.float32),
-        args.WEI: np.array([[[1, -1]], [[2, 0]], [[0, 1]]], np.float32),
-    }
-    values |= {arg: np.array(value, np.float32) for arg, value in more.items()}
-    layout = Layout((2, 3), (3, 1), case.dt[2], 24)
-    return expected(case, values, np.float32(old), layout).dst.tolist()
-
-
-def test_reference() -> None:
-    assert run("--dir=FWD_D", {}) == [[-1, 2, 2], [-1, 6, 4]]
-    assert run("--dir=FWD_B", {args.BIAS: [10, 20, 30]}) == [[9, 22, 32], [9, 26, 34]]
-    scales = {args.SCALES | args.WEI: [[[1]], [[2]], [[4]]]}
-    assert run("--dir=FWD_D --attr-scales=wei:per_oc", scales) == [[-1, 4, 8], [-1, 12, 16]]
-    add = {args.post_op_arg(0, 2): [[1, 2, 3]]}
-    assert run("--dir=FWD_D --attr-post-ops=add:f32:per_oc", add) == [[0, 4, 5], [0, 8, 7]]
-    rows = {args.post_op_arg(0, 2): [[1], [2]]}
-    assert run("--dir=FWD_D --attr-post-ops=add:f32:per_dim_0", rows) == [[0, 3, 3], [1, 8, 6]]
-
-
 @pytest.mark.parametrize(
     ("options", "dims"),
     [
@@ -182,14 +140,6 @@ def test_dims_of_parameters(options: str, dims: dict[str, tuple[int, ...]]) -> N
     (case,) = cases(options, SMALL)
     found = [*args.quantizations(case), *args.post_op_tensors(case)]
     assert {argument.role: argument.dims for argument in found} == dims
-
-
-def test_ranges_are_those_of_benchdnns_driver() -> None:
-    (f32, bf16) = (filling(case) for case in cases("--dt=f32,bf16", "ic4oc5"))
-    assert (f32.src, f32.wei) == ((-32, 32), (-32, 32))
-    assert (bf16.src, bf16.wei) == ((-4, 4), (-8, 8))
-    (u8,) = cases("--dt=u8:s8:u8", "--attr-post-ops=sum", "ic4oc5")
-    assert filling(u8).dst == (0, 160)
 
 
 def outcome(capsys: Capture, *arguments: str) -> tuple[int, list[str]]:
@@ -212,6 +162,7 @@ def test_timed_rows(capsys: Capture) -> None:
     assert f"ip;FWD_I;{SMALL};acdb;ab;{2 * 3 * 5 * 24}" in lines
 
 
+@pytest.mark.full
 def test_case_file(capsys: Capture) -> None:
     """All cases of the file, but for a few layouts, whose kernels take long to build."""
     code, lines = outcome(capsys, "--summary=no-failures", "--ip", "--match=oc2", "--batch=test_ip_ci")

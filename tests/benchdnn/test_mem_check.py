@@ -43,12 +43,6 @@ def test_what_the_driver_keeps(mode: str, host: int) -> None:
     assert footprint.footprint(case_of(f"--mode={mode}", "--matmul")).host == host
 
 
-def test_groups_are_multiplied_one_after_the_other() -> None:
-    (job,), _ = expand(["--matmul", "--grouped=0:3:2+3+5", "10x20:3x20x30"])
-    host = footprint.footprint(job.case).host
-    assert host == 4 * (200 + 3 * 600 + 300) + 8 * 600 + 12 * 300
-
-
 def test_copies_of_timed_runs() -> None:
     case = case_of("--mode=P", "--num-streams=3", "--matmul")
     assert footprint.footprint(case).device == 3 * 4 * ALL
@@ -120,12 +114,6 @@ def test_the_check_can_be_left_out(capsys: Capture) -> None:
     (line, *_) = run(capsys, "--mem-check=false", "--matmul")
     assert line.startswith("0:PASSED (")
     assert "__REPRO: --mem-check=false --matmul " in line
-
-
-@pytest.mark.usefixtures("small_machine")
-def test_what_is_wrong_comes_before_what_is_large(capsys: Capture) -> None:
-    assert main(["--matmul", "10x20:21x30"]) == 1
-    assert capsys.readouterr().out.startswith("0:INVALID_ARGUMENTS (")
 
 
 def test_lines_about_memory(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,16 +120,6 @@ def test_refused_before_anything_runs(
     assert os.listdir() == ["folder.json"]
 
 
-def test_matplotlib_is_named_where_it_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.setattr(picture.util, "find_spec", lambda name: None)
-    assert main([f"--plot={tmp_path}/a.png", "--mode=P", "--matmul", "2x3:3x4"]) == 1
-    assert "needs the package matplotlib: pip install matplotlib" in capsys.readouterr().err
-    assert main([f"--output={tmp_path}/a.html", "--mode=S", "--matmul", "2x3:3x4"]) == 0
-    assert "no charts without the package matplotlib" in capsys.readouterr().err
-
-
 @pytest.fixture
 def pictures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The figures of the pictures that are made."""

@@ -26,12 +26,6 @@ def peer_line(options: str, name: str = "onednn") -> str:
     return peer_case(case_of(options), name).repro().removesuffix(PROBLEM).strip()
 
 
-def test_a_peer_runs_the_case_by_default() -> None:
-    assert peer_line(ALL) == case_of(ALL.replace("--attr-scratchpad=user ", "")).repro().removesuffix(
-        f" {PROBLEM}"
-    )
-
-
 def test_what_a_peer_runs_otherwise() -> None:
     changes = (
         "--peer-dt=u8:s8:f32 --peer-stag=ba --peer-wtag=any --peer-dtag=ba --peer-bia-dt=undef "
@@ -75,10 +69,6 @@ def test_values_for_single_peers() -> None:
         assert peer_line(f"{ALL} {changes}", name) == expected
 
 
-def test_a_new_value_replaces_those_for_single_peers() -> None:
-    assert peer_line(f"{ALL} --peer-dt=torch=f32 --peer-dt=f16", "torch") == peer_line(f"{ALL} --peer-dt=f16")
-
-
 @pytest.mark.parametrize(
     "kind", ["scales", "zero-points", "precomputed-reductions", "post-ops", "fpmath", "src-dyn-quant"]
 )
@@ -92,10 +82,6 @@ def test_an_empty_attribute_is_none(kind: str) -> None:
 
 def test_reset_takes_changes_back() -> None:
     assert case_of(f"--peer-dt=f32 --quantize= --reset {ALL}") == case_of(ALL)
-
-
-def test_one_data_type_for_a_peer_is_that_of_all_tensors() -> None:
-    assert peer_case(case_of(f"{ALL} --peer-dt=f32"), "torch").dt == ("f32", "f32", "f32")
 
 
 def test_quantising_gives_peers_the_unquantised_src() -> None:

@@ -119,31 +119,6 @@ def test_ctrl_c_ends_all_and_prints_the_summary(knob: str, log: Path) -> None:
     assert errors == f"interrupted: {counts[1]} of 50000 cases have run\n"
 
 
-# An object whose end has a signal, where Python can only ignore exceptions.
-SIGNAL_IN_DEL = """
-import signal
-from zemm.benchdnn.run.interrupts import Interrupts
-
-class Signals:
-    def __del__(self):
-        signal.raise_signal(signal.SIGINT)
-
-with Interrupts() as interrupts:
-    Signals()
-    try:
-        with interrupts.held():
-            pass
-    except KeyboardInterrupt:
-        print("interrupted")
-"""
-
-
-@pytest.mark.usefixtures("default_signals")
-def test_ctrl_c_where_nothing_can_be_raised() -> None:
-    done = subprocess.run([sys.executable, "-c", SIGNAL_IN_DEL], capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("interrupted\n", "")
-
-
 def test_timed_cases_are_refused(capsys: Capture) -> None:
     assert main(["--mode=P", "--jobs=2", "--matmul", "2x3:3x4", "2x3:3x5"]) == 1
     assert capsys.readouterr().err == "err: --jobs: cases that are timed need the machine to themselves\n"

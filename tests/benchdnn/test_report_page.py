@@ -12,10 +12,8 @@ import pytest
 from support_results import NASTY, contest, run, timed
 from zemm._programs import picture
 from zemm.benchdnn.report import output
-from zemm.benchdnn.report.bars import bars
 from zemm.benchdnn.report.page import html
-from zemm.benchdnn.report.records import Record, Run
-from zemm.benchdnn.report.roofline import roofline
+from zemm.benchdnn.report.records import Record
 
 needs_matplotlib = pytest.mark.skipif(not picture.is_installed(), reason=f"needs {picture.PACKAGE}")
 VOID = {"meta", "link"}  # without an end tag in our pages
@@ -70,18 +68,6 @@ def test_elements_and_escaped_texts() -> None:
     assert "A CPU (avx2)" in texts  # without what the device has in software
 
 
-def test_no_mark_contradicts_a_bar() -> None:
-    line, all_bars = roofline(contest()), bars(contest())
-    assert line
-    assert all_bars
-    speeds = {(point.record.index, point.record.who): point.y for point in line.points}
-    drawn = [bar for case in all_bars.cases for bar in case if bar.time and not bar.record.is_reference]
-    assert len(drawn) == len(speeds) == 3
-    for bar in drawn:
-        record = bar.record
-        assert speeds[record.index, record.who] * (bar.time or 0) * 1e6 == pytest.approx(record.operations)
-
-
 @needs_matplotlib
 def test_charts_have_one_clock_and_no_reference() -> None:
     """Marks and bars are of host times, also those of zemm, which has device times, too."""
@@ -96,17 +82,6 @@ def test_charts_have_one_clock_and_no_reference() -> None:
     ]  # fmt: skip
     assert f"torch: refused: cannot do {NASTY}" in texts
     assert "by the host's clock" in " ".join(texts)
-
-
-@needs_matplotlib
-def test_all_limits_of_a_device_are_drawn() -> None:
-    """Of a server with AMX of f16, which has the most."""
-    units = ("int8", "f32", "bf16", "amx_int8", "amx_bf16", "amx_fp16")
-    limits = {name: 1000.0 * (place + 1) for place, name in enumerate(units)}
-    page = Page(html(run(timed(0, "a"), peaks={**limits, "copy": 40.0, "read": 50.0})))
-    texts = [text for tag, text in page.texts if tag == "text"]
-    lines = [*(f"{name} {limit:,.0f} GOPS" for name, limit in limits.items()), "read 50 GB/s"]
-    assert [text for text in texts if text.endswith((" GOPS", " GB/s"))] == lines
 
 
 @needs_matplotlib
@@ -137,11 +112,6 @@ def test_without_matplotlib_there_is_the_table(monkeypatch: pytest.MonkeyPatch) 
     assert page.tags["svg"] == 0
     assert page.tags["tr"] == 1 + 5
     assert any("pip install matplotlib" in text for _, text in page.texts)
-
-
-@pytest.mark.parametrize("results", [run(peaks={}), run(timed(0, "x" * 300), peaks={"int8": 5.0})])
-def test_runs_without_records_or_with_long_names(results: Run) -> None:
-    assert Page(html(results)).tags["section"] >= 1
 
 
 # Sorts the table by its `device ms, best` downwards, and shows a tip. The dump has the result.

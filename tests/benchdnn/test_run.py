@@ -50,11 +50,6 @@ def test_empty_tensors_leave_dst_alone(capsys: Capture, shape: str) -> None:
     assert ":PASSED" in output(capsys, "--matmul", shape)[0]
 
 
-def test_broadcast_batches(capsys: Capture) -> None:
-    lines = output(capsys, "--matmul", "--wtag=abx,axb", "2x3x4x5:1x3x5x6", "1x7x8:4x8x3", "3x2x9:1x9x4")
-    assert sum(":PASSED" in text for text in lines) == 6
-
-
 def test_unimplemented_and_invalid_say_why(capsys: Capture) -> None:
     lines = output(capsys, "--matmul", "--dt=f64:f64:f32", SMALL, "--dt=f32", "3x4:5x6", code=1)
     assert lines[0].startswith("0:UNIMPLEMENTED (")
@@ -96,11 +91,6 @@ def test_modes(capsys: Capture, mode: str, state: str) -> None:
     lines = output(capsys, f"--mode={mode}", "--matmul", SMALL)
     assert lines[0].startswith(f"0:{state} (")
     assert lines[1].startswith("tests:1 passed:1 ")
-
-
-def test_modifier_m_leaves_tensors_empty(capsys: Capture) -> None:
-    """Mode B compares what is there."""
-    assert output(capsys, "--mode=B", "--mode-modifier=M", "--matmul", SMALL)[0].startswith("0:PASSED")
 
 
 @pytest.mark.parametrize("cold", ["none", "wei", "all+tlb:1M"])

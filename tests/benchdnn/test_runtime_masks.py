@@ -65,13 +65,6 @@ def test_a_bias_has_an_open_layout_unless_dst_has_runtime_dims() -> None:
         assert descriptors(*knobs, f"--runtime_dims_masks={masks}", SMALL)["bias"].format_kind == kind
 
 
-def test_batch_dims_and_strides() -> None:
-    knobs = ["--strides=200x40x1:130x6x1:70x8x1", "--runtime_dims_masks=3:1", "--bia-dt=f32", "--bia_mask=7"]
-    found = descriptors(*knobs, "3x5x20:1x20x6")
-    assert [tuple(md.dims) for md in found.values()] == [(R, R, 20), (R, 20, 6), (R, R, 6), (R, R, 6)]
-    assert tuple(found["src"].strides) == (200, 40, 1)
-
-
 @pytest.mark.parametrize(
     ("line", "count"),
     [
@@ -88,16 +81,6 @@ def test_checked_cases_pass(capsys: Capture, line: str, count: int) -> None:
     masks = "--runtime_dims_masks=1:1,6:2,4:2,0:4,5:3,7:7" if "x20x6" in line else MASKS
     assert main(["--matmul", masks, *line.split()]) == 0
     assert f"tests:{count} passed:{count} " in capsys.readouterr().out
-
-
-def test_open_weights_with_quantisation(capsys: Capture) -> None:
-    knobs = ["--stag=ab", "--dtag=ab", "--runtime_dims_masks=1:0", "--dt=s8:u8:f16"]
-    attributes = [
-        "--attr-scales=src:per_tensor:f16:1x10+wei:per_tensor:f16:10x1",
-        "--attr-zero-points=wei:per_oc:u8",
-    ]
-    assert main(["--matmul", *knobs, *attributes, SMALL, "1x20:20x6"]) == 0
-    assert "tests:2 passed:2 " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("mode", ["I", "R", "B", "P"])

@@ -19,6 +19,9 @@ def test_failures() -> None:
     block = [bar, FAILURES, bar, *lines[:10], "(... 2 more cases ...)", "=" * 28]
     assert summary.failures(lines).splitlines() == block
     assert summary.failures(lines[:10]).splitlines() == [*block[:13], "=" * 28]
+    stages = " create_pd: 1.00s (50%); create_prim: 0.00s (0%);"
+    for mode, text in (("L", ""), ("I", stages), ("R", f"{stages} fill: 0.00s (0%); execute: 0.50s (25%);")):
+        assert summary.times(mode, {"create_pd": 1.0, "execute": 0.5}, 2.0, 3) == f"total: 2.00s;{text}"
 
 
 def test_table_of_implementations() -> None:
@@ -33,37 +36,8 @@ def test_table_of_implementations() -> None:
         "|      b:any : 2 (13%)                                     |",
         bar,
     ]
-
-
-def test_a_wide_table_of_implementations() -> None:
-    name = "a_name_that_is_longer_than_the_title_of_the_table_of_implementations"
-    bar, title, _, row, _ = summary.implementations(Counter({name: 100})).splitlines()
-    assert row == f"| {name} : 100 (100%) |"
-    assert len(bar) == len(title) == len(row)
-    assert title == IMPLS[:-1].ljust(len(row) - 1) + "="
-
-
-def test_implementations_in_one_line() -> None:
     counts = Counter({"b": 2, "a": 2, "c": 12})
     assert summary.implementations_csv(counts) == "benchdnn_summary,impl_names,c:12,a:2,b:2"
-
-
-@pytest.mark.parametrize(
-    ("mode", "stages"),
-    [
-        ("L", ""),
-        ("I", " create_pd: 1.00s (50%); create_prim: 0.00s (0%);"),
-        ("R", " create_pd: 1.00s (50%); create_prim: 0.00s (0%); fill: 0.00s (0%); execute: 0.50s (25%);"),
-        (
-            "C",
-            " create_pd: 1.00s (50%); create_prim: 0.00s (0%); fill: 0.00s (0%); execute: 0.50s (25%); "
-            "compute_ref: 0.00s (0%); compare: 0.00s (0%);",
-        ),
-    ],
-)
-def test_times_of_the_stages_of_a_mode(mode: str, stages: str) -> None:
-    assert summary.times(mode, {"create_pd": 1.0, "execute": 0.5}, 2.0, 3) == f"total: 2.00s;{stages}"
-    assert summary.times(mode, {}, 2.0, 0) == "total: 2.00s;"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from zemm.benchdnn.cli import main
 from zemm.benchdnn.data import cold_cache
 from zemm.benchdnn.data.cold_cache import sets_of, tlb_bytes
 from zemm.benchdnn.grammar import arguments as args
-from zemm.benchdnn.grammar import template
 from zemm.benchdnn.grammar.expand import expand
 from zemm.benchdnn.report.perf import format_line, own_row
 from zemm.benchdnn.run import create
@@ -74,14 +73,6 @@ def test_streams(capsys: Capture, monkeypatch: pytest.MonkeyPatch, streams: int)
         assert list(used.values()) == streams * [1 + 4]
     source = "device clock" if streams == 1 else "host clock (3 streams at once)"
     assert f"# times: {source}, 4 runs kept" in capsys.readouterr().out
-
-
-def test_streams_of_grouped_and_sparse_tensors_have_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = Recorded(monkeypatch)
-    knobs = ["--mode=P", "--num-streams=2", "--fix-times-per-prb=1"]
-    assert main([*knobs, "--matmul", "--encoding=csr+0.5::", SMALL]) == 0
-    (first, second) = (runs[0] for runs in recorded.addresses.values())
-    assert all(first[arg] != second[arg] for arg in first)
 
 
 def test_simulation_runs_once(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,12 +191,6 @@ def test_texts_of_templates() -> None:
     for name, text in texts.items():
         assert format_line(f"<%{name}%>", case) == f"<{text}>"
     assert format_line("<%attr%>", row(SMALL)) == "<>"
-
-
-def test_header_words() -> None:
-    assert template.header("a;%-time%;%0Gflops%;%+Kctime%;%prb%;%~bw%") == (
-        "a;min_time;avg_Gflops;max_Kctime;prb;med_bw"
-    )
 
 
 @pytest.mark.parametrize("token", ["%Xtime%", "%G-time%", "%tme%", "%-Gprbs%", "%%", "%alg%"])

@@ -52,12 +52,6 @@ def test_order(program: Path, foreign: Path, folder: Path, way: dict[str, str]) 
     assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
 
 
-def test_another_name_with_the_same_functions(program: Path, folder: Path) -> None:
-    library = compile_library(FOREIGN, folder / "libother.so", "libother.so")
-    done = run(program, ZE_CPU_CACHE_DIR=str(folder / "copies"), FIRST=str(library), GLOBAL="1")
-    assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
-
-
 def test_copies_are_kept_and_made_again(program: Path, foreign: Path, folder: Path) -> None:
     cache = folder / "kept"
 
@@ -77,25 +71,20 @@ def test_copies_are_kept_and_made_again(program: Path, foreign: Path, folder: Pa
     assert copy.stat().st_mode & 0o777 == 0o600
 
 
-def test_folder_that_cannot_be_used(program: Path, foreign: Path, folder: Path) -> None:
-    """The next place is taken: the user's folder of run time files."""
-    file, run_time = folder / "file", folder / "run"
-    file.touch()
-    variables = {"ZE_CPU_CACHE_DIR": str(file / "cache"), "HOME": "/proc", "XDG_RUNTIME_DIR": str(run_time)}
+@pytest.mark.parametrize("kind", ["file", "everybody"])
+def test_folder_that_cannot_be_used(program: Path, foreign: Path, folder: Path, kind: str) -> None:
+    """Below a file, or where others can replace it: the user's folder of run time files is taken."""
+    place, run_time = folder / kind, folder / f"run_{kind}"
+    if kind == "file":
+        place.touch()
+    else:
+        place.mkdir()
+        place.chmod(0o777)
+    variables = {"ZE_CPU_CACHE_DIR": str(place / "cache"), "HOME": "/proc", "XDG_RUNTIME_DIR": str(run_time)}
     done = run(program, FIRST=str(foreign), **variables)
     assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
+    assert kind == "file" or not list(place.iterdir())
     assert list((run_time / "ze_cpu").iterdir())
-
-
-def test_folder_that_others_can_replace(program: Path, foreign: Path, folder: Path) -> None:
-    everybody, own = folder / "everybody", folder / "own"
-    everybody.mkdir()
-    everybody.chmod(0o777)
-    variables = {"ZE_CPU_CACHE_DIR": str(everybody / "cache"), "HOME": "/proc", "XDG_RUNTIME_DIR": str(own)}
-    done = run(program, FIRST=str(foreign), **variables)
-    assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
-    assert not list(everybody.iterdir())
-    assert list((own / "ze_cpu").iterdir())
 
 
 def runtime_in(folder: Path, link: Callable[[Path, Path], None]) -> Path:

@@ -2,7 +2,7 @@
 """`fuzz.py arithmetic`: random matmuls beside the driver's numpy reference.
 
     python tests/fuzz/fuzz.py arithmetic [--seconds=60] [--seed=N] [--only=ROW] [--mask=FEATURES]
-                                    [--failures=FILE] [--log=FILE]
+                                    [--failures=FILE]
 
 Each category of forms (no groups, groups of rows or of K; integers of 8 or 4 bits or floats; few or many
 rows) has its turn. A form (types, attributes, layouts, groups, a forced kernel with its cut) is planned
@@ -12,10 +12,7 @@ Sizes of it on both sides of a change of the decision are run and compared, thos
 not run yet, and some of the other forms for which kernels are built already. A case that fails, or ends or
 hangs its process, is a line of the file of failures, which a shell can run. Where sums stay exact, some
 cases have any bytes instead of the driver's small values, in files that --buffer-prefix names. Lines of
-tests/fuzz/seeds/arithmetic run first. The last tenth of the time makes failing cases smaller.
-
-With --log, the log of tests (ZEMM_VERBOSE=plan,profile pytest -rP >FILE), the report names decisions that
-problems of these tests lead to on some row and that no execution of the tests had.
+tests/fuzz/seeds/arithmetic run first.
 """
 
 import json
@@ -45,20 +42,6 @@ class Report:
     planned: set[tuple[str, ...]] = field(default_factory=set)
     executed: set[tuple[str, ...]] = field(default_factory=set)
     forms: int = 0
-    of_log: dict[str, Any] = field(default_factory=dict)  # what a log of tests reaches
-
-    def missing(self) -> list[str]:
-        """The decisions that the problems of a log of tests lead to, and that no execution of it had."""
-        if not self.of_log:
-            return []
-        missing = self.of_log["missing"]
-        later = sum(tuple(decision) in self.executed for *decision, _ in missing)
-        return [
-            f"arithmetic: the log's {self.of_log['problems']} problems lead to {self.of_log['reachable']} "
-            f"decisions; executions of the log had {self.of_log['tested']}, {len(missing)} are missing, "
-            f"{later} of them have run now:",
-            *(f"  {row} {constants}\n    {cut}\n    {line}" for row, constants, cut, line in missing),
-        ]
 
     def summary(self) -> str:
         rows, constants, cuts = (len({d[part] for d in self.executed}) for part in range(3))
@@ -102,9 +85,7 @@ class Watched:
         return found
 
 
-def fuzz(
-    seconds: float, seed: int, only: str = "", mask: str = "", failures: Path | None = None, log: str = ""
-) -> Report:
+def fuzz(seconds: float, seed: int, only: str = "", mask: str = "", failures: Path | None = None) -> Report:
     """Run for so many seconds. failures: a file to which lines of failing cases are added at once."""
     report, end, round_ = Report(), time.monotonic() + seconds, 0
     folder = failures.parent if failures else Path(tempfile.mkdtemp(prefix="zemm-fuzz-"))
@@ -118,7 +99,7 @@ def fuzz(
 
     while files or time.monotonic() < end:
         wanted = {
-            "seed": seed + 1_000_003 * round_, "only": only, "files": files, "log": "" if round_ else log,
+            "seed": seed + 1_000_003 * round_, "only": only, "files": files,
             "seconds": max(0.0, end - time.monotonic()), "folder": str(folder),
         }  # fmt: skip
         watched = Watched([*WORKER, json.dumps(wanted)], json.dumps(sorted(report.executed)), mask)
@@ -129,11 +110,7 @@ def fuzz(
             elif "planned" in step:
                 report.forms += 1
                 report.planned.update(tuple(d) for d in step["planned"])
-            elif "missing" in step:
-                report.of_log = step
-            elif "smallest" in step:
-                fail(step["smallest"], "shrunk")
-            elif "end" in step and "shrinking" not in step:
+            elif "end" in step:
                 report.states[step["end"]] += 1
                 report.executed.update(tuple(d) for d in step["decisions"])
                 if step["end"] == "FAILED":

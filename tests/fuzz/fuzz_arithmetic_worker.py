@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
-from fuzz_decisions import Decision, Group, Log, executed_and_cases, groups_of
+from fuzz_decisions import Decision, Group, Log, groups_of
 from fuzz_forms import Form, Forms, Sizes, line_of
 from fuzz_sizes import SizeDrawer
 from support_rows import BY_NAME
@@ -27,8 +27,6 @@ LATER = 3  # cases of a list that run though their decision is not new
 OTHERS = 8  # cases of other forms that run, for whose decisions kernels are built already
 ENDS = (0, 0x7F, 0x80, 0x81, 0xFF)  # bytes of the largest and smallest values
 MANY_ENDS = bytes(ENDS[byte % 7 % 5] if byte % 5 == 0 else byte for byte in range(256))
-SHRINKS = 40  # attempts to make a failing case smaller
-SHRINKING = 0.1  # of the time, after which failing cases are made smaller
 
 
 Drawn = tuple[Form, SizeDrawer, list[tuple[Sizes, Decision]]]  # a form, and decisions for sizes of it
@@ -56,10 +54,7 @@ class Worker:
             self.tested |= groups_of(decision.features())
         self.base: tuple[Form | None, Any] = None, None  # the last form that was planned, and a case of it
         self.folder, self.files = folder, 0  # for bytes of tensors; how many cases have had them
-        self.smallest = ""  # the line of the last failing case that shrink() has run
         self.executed: list[Decision] = []  # by the last case
-        self.failed: list[tuple[Form, Sizes]] = []
-        self.shrunk: set[tuple[str, ...]] = set()
 
     def say(self, **step: Any) -> None:
         self.out.write(json.dumps(step) + "\n")
@@ -190,7 +185,6 @@ class Worker:
             for tested in (decision, *self.executed):
                 self.tested |= groups_of(self.features(form, tested))
             if failed:
-                self.failed.append((form, sizes))
                 return True
             if "--buffer-prefix" in line:
                 self.remove_bytes()
@@ -251,85 +245,6 @@ class Worker:
                     yield s, decision
             yield from later[:LATER]
 
-    # ---- problems of tests
-
-    def of_log(self, path: Path) -> Iterator[tuple[str, Any]]:
-        """Plan the matmuls of a log on each row, and say which decisions no execution of the log had. The
-        lines and jobs of one case for each of them.
-        """
-        executed, cases = executed_and_cases(path)
-        found: dict[Decision, tuple[str, Any]] = {}
-        planned = set()
-        for tokens in cases:
-            self.say(alive=True)
-            arguments = ["--engine=cpu", "--allow-enum-tags-only=0", "--matmul", *tokens[1:]]
-            if (job := self.case_of("", arguments)) is None:
-                continue
-            for kernel in ("", *self.forms.rows()):
-                os.environ["ZEMM_KERNEL"] = kernel
-                if decision := self.plan_of(job.case):
-                    planned.add(decision)
-                    found.setdefault(decision, (line_of(kernel, arguments), job))
-        missing = {decision: found[decision] for decision in sorted(planned - executed)}
-        self.say(
-            problems=len(cases), reachable=len(planned), tested=len(executed),
-            missing=[[*decision, line] for decision, (line, _) in missing.items()],
-        )  # fmt: skip
-        self.seen |= executed
-        return iter(missing.values())
-
-    # ---- failures
-
-    def shrink(self, form: Form, sizes: Sizes) -> None:
-        """Say a smaller case that fails, too. Only once for each kind of failure."""
-        kind = (form.grouping, *form.dt, form.kernel.split(":")[0], *(o.split("=")[0] for o in form.options))
-        if kind in self.shrunk:
-            return
-        self.shrunk.add(kind)
-        left, self.smallest = SHRINKS, ""
-
-        def fails(smaller: Form, s: Sizes) -> bool:
-            nonlocal left
-            left -= 1
-            if left < 0 or self.case(smaller, s) is None:
-                return False
-            line, job = self.case_with_bytes(smaller, s)
-            self.say(start=line, shrinking=True)
-            state = self.runner.run(job).state
-            self.say(end=state, shrinking=True)
-            self.smallest = line if state == "FAILED" else self.smallest
-            return bool(state == "FAILED")
-
-        changed = True
-        while changed and left > 0:
-            changed = False
-            for smaller, s in smaller_cases(form, sizes):
-                if fails(smaller, s):
-                    form, sizes, changed = smaller, s, True
-                    break
-        if self.smallest:
-            self.say(smallest=self.smallest)
-
-
-def smaller_cases(form: Form, s: Sizes) -> Iterator[tuple[Form, Sizes]]:
-    """Cases that are simpler by one step."""
-    if len(s.groups) > 1:
-        for at in range(len(s.groups)):
-            groups = s.groups[:at] + s.groups[at + 1 :]
-            axis = "m" if form.grouping == "rows" else "k"
-            yield form, replace(s, groups=groups, **{axis: sum(groups)})
-    for at in range(len(form.options)):
-        yield replace(form, options=form.options[:at] + form.options[at + 1 :]), s
-    if any(form.strides):
-        yield replace(form, strides=()), s
-    if form.batch:
-        yield replace(form, batch=form.batch[1:]), s
-    of_groups = {"rows": "m", "k": "k"}.get(form.grouping)
-    for name, unit in (("m", 1), ("n", form.unit_n), ("k", form.unit_k)):
-        value = getattr(s, name)
-        smaller = (value // 2 // unit * unit, value - unit) if name != of_groups else ()
-        yield from ((form, replace(s, **{name: less})) for less in smaller if less > 0)
-
 
 def lines_of(path: Path) -> list[tuple[str, list[str]]]:
     """The kernel and the arguments of each line of a file of failures."""
@@ -352,16 +267,8 @@ def main() -> None:
         for kernel, tokens in lines_of(Path(path)):
             if job := worker.case_of(kernel, tokens):
                 worker.run(line_of(kernel, tokens), job)
-    if wanted["log"]:
-        for line, job in worker.of_log(Path(wanted["log"])):
-            if time.monotonic() < end:
-                os.environ["ZEMM_KERNEL"] = line.partition("zemm-benchdnn")[0].strip().partition("=")[2]
-                worker.run(line, job)
-    while time.monotonic() < end - (worker.failed != []) * wanted["seconds"] * SHRINKING:
+    while time.monotonic() < end:
         worker.form()
-    for form, sizes in worker.failed:
-        if time.monotonic() < end:
-            worker.shrink(form, sizes)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Destroyed handles are not used again, because avoiding that is the caller's duty
 return a status that the header defines and, unless it is success, leave a sentence.
 """
 
+import math
 import os
 import random
 import tempfile
@@ -25,7 +26,7 @@ ARGUMENTS = (
 )  # fmt: skip
 # Of zemm_data_type_t; the types that matmul takes come first.
 TYPES = (3, 5, 6, 1, 2, 4, 7, 0, 11, 12, 17, 99)
-DESTROYERS = (
+DESTROYERS = [
     "engine",
     "stream",
     "memory_desc",
@@ -34,7 +35,7 @@ DESTROYERS = (
     "post_ops",
     "primitive_desc",
     "primitive",
-)
+]
 
 
 class Script:
@@ -60,27 +61,14 @@ class Calls:
         self.outcomes = Counter[str]()
         os.environ.setdefault("ZEMM_KERNEL", "matmul_any_any_any_8x1x16_generic")
         os.environ.setdefault("ZEMM_CACHE_DIR", tempfile.mkdtemp(prefix="zemm-fuzz-calls-"))
-        self.steps: list[Callable[[], None]] = [
-            self.make_engine,
-            self.make_stream,
-            self.make_desc,
-            self.change_desc,
-            self.make_attr,
-            self.change_attr,
-            self.make_post_ops,
-            self.make_memory,
-            self.make_problem,
-            self.make_problem,
-            self.make_inner_product,
-            self.make_dynamic_quantize,
-            self.make_reorder,
-            self.make_primitive,
-            self.make_primitive,
-            self.execute,
-            self.execute,
-            self.wait,
-            self.destroy,
-        ]
+        names = (
+            "make_engine make_stream make_desc change_desc make_attr change_attr make_post_ops make_memory "
+        )
+        names += (
+            "make_problem make_problem make_inner_product make_dynamic_quantize make_reorder make_primitive "
+        )
+        names += "make_primitive execute execute wait destroy"
+        self.steps: list[Callable[[], None]] = [getattr(self, name) for name in names.split()]
 
     def make(self, rng: random.Random) -> bytes:
         return rng.randbytes(rng.choice((40, 200, 600)))
@@ -115,6 +103,12 @@ class Calls:
             self.live[kind].append(made[0])
         else:
             assert made[0] == ffi.NULL, name
+
+    def created(self, kind: str, name: str, *arguments: Any) -> Any:
+        """The new object, or NULL."""
+        count = len(self.live[kind])
+        self.create(kind, name, *arguments)
+        return self.live[kind][-1] if len(self.live[kind]) > count else ffi.NULL
 
     def some(self, kind: str) -> Any:
         """A live object of the kind, or NULL if there is none."""
@@ -177,23 +171,17 @@ class Calls:
         ndims = self.script.one_of((0, 2, 2, 3, -1))
         groups = self.dims(2) if self.script.number(3) else ffi.new("int64_t[12]", [16, 1])
         match self.script.number(9):
-            case 0:
-                self.call("primitive_attr_set_scales", attr, argument, mask, ndims, groups, dtype)
-            case 1:
-                self.call("primitive_attr_set_zero_points", attr, argument, mask, ndims, groups, dtype)
-            case 2:
-                name = "primitive_attr_set_precomputed_reductions"
+            case 0 | 1 | 2 | 6 as kind:
+                of_kind = {0: "scales", 1: "zero_points", 2: "precomputed_reductions", 6: "offsets"}
+                name = f"primitive_attr_set_{of_kind[kind]}"
                 self.call(name, attr, argument, mask, ndims, groups, dtype)
             case 3:
                 self.call("primitive_attr_set_scratchpad_mode", attr, self.script.number(3))
             case 4:
-                self.call(
-                    "primitive_attr_set_fpmath_mode_v2", attr, self.script.number(7), self.script.number(3)
-                )
+                numbers = self.script.number(7), self.script.number(3)
+                self.call("primitive_attr_set_fpmath_mode_v2", attr, *numbers)
             case 5:
                 self.call("primitive_attr_set_post_ops", attr, self.some("post_ops"))
-            case 6:
-                self.call("primitive_attr_set_offsets", attr, argument, mask, ndims, groups, dtype)
             case 7:
                 size = self.script.one_of((32, 1, 7, 0, -1, 2**40, 2**63 - 1))
                 self.call("primitive_attr_set_src_dyn_quant_params", attr, size)
@@ -207,18 +195,11 @@ class Calls:
         match self.script.number(3):
             case 0:
                 alg = self.script.one_of((0x20, 0x21, 0x24, 0x2F, 0x30, 0, 0x3F, 0x40))
-                values = (0.0, 1.0, -1.0, float("inf"), float("nan"))
-                self.call(
-                    "post_ops_append_eltwise",
-                    post_ops,
-                    alg,
-                    self.script.one_of(values),
-                    self.script.one_of(values),
-                )
+                numbers = [self.script.one_of((0.0, 1.0, -1.0, math.inf, math.nan)) for _ in range(2)]
+                self.call("post_ops_append_eltwise", post_ops, alg, *numbers)
             case 1:
-                self.call(
-                    "post_ops_append_sum", post_ops, 1.0, self.script.number(2), self.script.one_of(TYPES)
-                )
+                more = self.script.number(2), self.script.one_of(TYPES)
+                self.call("post_ops_append_sum", post_ops, 1.0, *more)
             case _:
                 alg = 0x1FFF0 + self.script.number(14)
                 self.call("post_ops_append_binary", post_ops, alg, self.some("memory_desc"))
@@ -232,16 +213,28 @@ class Calls:
     def make_problem(self) -> None:
         """Create a matmul whose descriptors fit each other most of the time."""
         m, n, k = (self.script.one_of((1, 2, 3, 17, 64, 0, RUNTIME_DIM)) for _ in range(3))
-        types = self.script.one_of(
-            ((3, 3, 3), (5, 5, 4), (6, 5, 3), (5, 6, 1), (3, 6, 3), (1, 1, 1), (2, 2, 3), (5, 17, 3))
-        )
-        shapes = ((m, k), (k, n), (m, n))
-        src, wei, dst = (self.tensor(shape, dt) for shape, dt in zip(shapes, types, strict=True))
+        tensors = self.tensors(((m, k), (k, n), (m, n)))
         bias = self.some("memory_desc") if self.script.number(5) == 0 else ffi.NULL
+        self.create_product("matmul_primitive_desc_create", (), *tensors, bias)
+
+    def make_inner_product(self) -> None:
+        """Like make_problem(), of src with a spatial dimension or without."""
+        rows, out, channels = (self.script.one_of((1, 2, 3, 17, 64, 0)) for _ in range(3))
+        space = self.script.one_of(((), (), (1,), (3,)))
+        tensors = self.tensors(((rows, channels, *space), (out, channels, *space), (rows, out)))
+        bias = self.tensor((out,), 3) if self.script.number(3) == 0 else ffi.NULL
+        prop_kind = self.script.one_of((lib.zemm_forward_inference, lib.zemm_forward_training, 0, 128, 99))
+        self.create_product("inner_product_forward_primitive_desc_create", (prop_kind,), *tensors, bias)
+
+    def create_product(
+        self, name: str, more: tuple[int, ...], src: Any, wei: Any, dst: Any, bias: Any
+    ) -> None:
         attr = self.some("primitive_attr") if self.script.number(2) else ffi.NULL
-        self.create(
-            "primitive_desc", "matmul_primitive_desc_create", self.some("engine"), src, wei, bias, dst, attr
-        )
+        self.create("primitive_desc", name, self.some("engine"), *more, src, wei, bias, dst, attr)
+
+    def tensors(self, shapes: tuple[tuple[int, ...], ...]) -> list[Any]:
+        types = ((3, 3, 3), (5, 5, 4), (6, 5, 3), (5, 6, 1), (3, 6, 3), (1, 1, 1), (2, 2, 3), (5, 17, 3))
+        return [self.tensor(*of) for of in zip(shapes, self.script.one_of(types), strict=True)]
 
     def tensor(self, shape: tuple[int, ...], dtype: int) -> Any:
         """A new descriptor, or any other one now and then."""
@@ -252,19 +245,6 @@ class Calls:
         self.create("memory_desc", "memory_desc_create_with_string_tag", len(shape), dims, dtype, name)
         fits = self.live["memory_desc"] and self.script.number(12)
         return self.live["memory_desc"][-1] if fits else self.some("memory_desc")
-
-    def make_inner_product(self) -> None:
-        """Like make_problem(), of src with a spatial dimension or without."""
-        rows, out, channels = (self.script.one_of((1, 2, 3, 17, 64, 0)) for _ in range(3))
-        space = self.script.one_of(((), (), (1,), (3,)))
-        types = self.script.one_of(((3, 3, 3), (5, 5, 3), (6, 5, 5), (2, 2, 2), (1, 1, 3), (5, 17, 3)))
-        shapes = ((rows, channels, *space), (out, channels, *space), (rows, out))
-        src, wei, dst = (self.tensor(shape, dt) for shape, dt in zip(shapes, types, strict=True))
-        bias = self.tensor((out,), 3) if self.script.number(3) == 0 else ffi.NULL
-        attr = self.some("primitive_attr") if self.script.number(2) else ffi.NULL
-        prop_kind = self.script.one_of((lib.zemm_forward_inference, lib.zemm_forward_training, 0, 128, 99))
-        name = "inner_product_forward_primitive_desc_create"
-        self.create("primitive_desc", name, self.some("engine"), prop_kind, src, wei, bias, dst, attr)
 
     def make_dynamic_quantize(self) -> None:
         rows, k = self.script.one_of((1, 2, 3, 17, 0)), self.script.one_of((64, 32, 3, 1, 0))
@@ -281,15 +261,8 @@ class Calls:
         self.create("primitive_desc", name, self.some("engine"), alg, src, dst, scale, points, sums, attr)
 
     def make_reorder(self) -> None:
-        self.create(
-            "primitive_desc",
-            "reorder_primitive_desc_create",
-            self.some("memory_desc"),
-            self.some("engine"),
-            self.some("memory_desc"),
-            self.some("engine"),
-            self.some("primitive_attr"),
-        )
+        given = [self.some(kind) for kind in ("memory_desc", "engine") * 2 + ("primitive_attr",)]
+        self.create("primitive_desc", "reorder_primitive_desc_create", *given)
 
     def make_primitive(self) -> None:
         self.create("primitive", "primitive_create", self.some("primitive_desc"))
@@ -319,9 +292,8 @@ class Calls:
             wanted = self.filled(wanted)
         if wanted == ffi.NULL or lib.zemm_memory_desc_get_size(wanted) > LARGEST:
             return ffi.NULL
-        count = len(self.live["memory"])
-        self.create("memory", "memory_create", wanted, self.script.one_of(engines), ffi.cast("void *", -1))
-        return self.live["memory"][-1] if len(self.live["memory"]) > count else ffi.NULL
+        engine = self.script.one_of(engines)
+        return self.created("memory", "memory_create", wanted, engine, ffi.cast("void *", -1))
 
     def filled(self, wanted: Any) -> Any:
         """A plain descriptor without the runtime dimensions of `wanted`. Most get one value, so that the
@@ -339,16 +311,8 @@ class Calls:
             for d in range(ndims[0])
         ]
         tag = self.script.one_of((b"ab", b"ab", b"ab", b"ba"))
-        count = len(self.live["memory_desc"])
-        self.create(
-            "memory_desc",
-            "memory_desc_create_with_string_tag",
-            ndims[0],
-            ffi.new("int64_t[12]", known),
-            dtype[0],
-            tag,
-        )
-        return self.live["memory_desc"][-1] if len(self.live["memory_desc"]) > count else ffi.NULL
+        name, dims = "memory_desc_create_with_string_tag", ffi.new("int64_t[12]", known)
+        return self.created("memory_desc", name, ndims[0], dims, dtype[0], tag)
 
     def wait(self) -> None:
         self.call("stream_wait", self.some("stream"))

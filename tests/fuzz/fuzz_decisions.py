@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
-from pathlib import Path
 from typing import NamedTuple
 
 from support_rows import BY_NAME, constant_id, flag
@@ -128,14 +127,3 @@ def _cut(row: str, numbers: dict[str, int], words: dict[str, str], dims: str) ->
         "sums": "wide" if numbers["flags"] & _WIDE_SUMS else "",
     }
     return ", ".join(f"{name}: {value}" for name, value in parts.items() if value)
-
-
-def executed_and_cases(log: Path) -> tuple[set[Decision], list[list[str]]]:
-    """The decisions that the executions of a log had, and the matmuls of the log as case lines. The log is
-    that of ZEMM_VERBOSE=plan,profile.
-    """
-    from zemm.benchdnn.grammar.verbose_log import matmuls
-
-    lines = log.read_text(errors="replace").splitlines()
-    executed = {planned.decision for planned in plans_of(lines) if planned.event == "exec"}
-    return executed, [list(case) for case in matmuls(lines, "cpu").executions]

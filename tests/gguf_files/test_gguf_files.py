@@ -87,21 +87,14 @@ NESTED = b"".join(struct.pack("<IQ", ARRAY, 1) for _ in range(100))
 DAMAGED = {
     "empty": (b"", "it is empty"),
     "text": (b"hello, this is no model", "begins with b'hell', not with b'GGUF'"),
-    "three bytes": (b"GGU", "begins with b'GGU'"),
     "only magic": (b"GGUF", "ends at byte 4, inside the version"),
     "version": (header(version=1), "version 1 .* reads versions 2 and 3"),
     "big-endian": (header(version=3 << 24), "big-endian"),
     "field count": (header(n_fields=2**63), f"{2**63} fields do not fit into"),
-    "tensor count": (header(n_tensors=2**40), f"{2**40} tensors do not fit into"),
     "key": (header(struct.pack("<Q", 2**62) + bytes(50), 1), "inside the name of field 0"),
-    "key text": (header(struct.pack("<Q", 1) + b"\xff" + bytes(50), 1), "name of field 0 is not UTF-8"),
     "field type": (header(field(77, b""), 1), "field 'key' has the unknown type 77"),
     "string": (header(field(STRING, struct.pack("<Q", 2**64 - 1)), 1), "inside field 'key'"),
     "array": (header(field(ARRAY, struct.pack("<IQ", UINT8, 2**63)), 1), "inside field 'key'"),
-    "strings": (
-        header(field(ARRAY, struct.pack("<IQ", STRING, 2**60)), 1),
-        "elements of field 'key' do not fit",
-    ),
     "nested": (header(field(ARRAY, NESTED), 1), "arrays in arrays"),
     "twice": (header(2 * field(UINT8, b"\1"), 2), "field 'key' twice"),
     "alignment": (
@@ -109,7 +102,6 @@ DAMAGED = {
         "general.alignment is 24, no power of two",
     ),
     "no dims": (header(tensors=entry((), F32) + bytes(50), n_tensors=1), "'w' has 0 dimensions"),
-    "many dims": (header(tensors=entry((1,) * 5, F32), n_tensors=1), "'w' has 5 dimensions"),
     "zero": (header(tensors=entry((2**40, 0), F32), n_tensors=1), r"'w' has dims \(\d+, 0\)"),
     "huge": (header(tensors=entry((2**63, 2**63, 2**63), F32), n_tensors=1), "'w' of type F32 .* truncated"),
     "offset": (header(tensors=entry((1,), F32, 2**64 - 1), n_tensors=1), "'w' of type F32 .* truncated"),
@@ -125,13 +117,6 @@ def test_damaged(case: str, tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(ValueError, match=f"damaged.gguf' cannot be read: .*{message}"):
         zemm.gguf.load(path)
-
-
-def test_unknown_tensor_type(tmp_path: Path) -> None:
-    path = tmp_path / "new.gguf"
-    path.write_bytes(header(tensors=entry((32, 2), 12345), n_tensors=1) + bytes(100))
-    with pytest.raises(ValueError, match="'w' has the type number 12345, which zemm does not read"):
-        zemm.gguf.load(path)["w"].dequantize()
 
 
 def test_absent_file(tmp_path: Path) -> None:

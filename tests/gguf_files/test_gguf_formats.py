@@ -197,15 +197,6 @@ def test_table_of_the_page(tmp_path: Path) -> None:
         assert float(in_layer) == one(tmp_path, name, rows).linear().weights.nbytes * 8 / (256 * 1024)
 
 
-def test_types_with_minimums() -> None:
-    named = {"Q4_1", "Q5_1", "Q2_K", "Q4_K", "Q5_K", "Q1_0", "Q2_0", "TQ1_0", "TQ2_0"}
-    for name in QUANTISED:
-        form = FORMATS[name]
-        assert form.decode
-        parts = form.decode(np.zeros(1, form.block))
-        assert (parts.minimums is not None) == (name in named), name
-
-
 def test_one_dimension(tmp_path: Path) -> None:
     tensor = one(tmp_path, "F32", np.arange(5, dtype=np.float32))
     assert tensor.shape == (5,)

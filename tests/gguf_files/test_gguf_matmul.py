@@ -48,21 +48,6 @@ def test_float_activations(name: str, file: zemm.gguf.File) -> None:
     check(y, X, file[name].dequantize())
 
 
-def test_experts(file: zemm.gguf.File) -> None:
-    x = RNG.standard_normal((2, M, K), dtype=np.float32)
-    check(file["experts"].matmul(x), x, file["experts"].dequantize())
-
-
-@pytest.mark.quick(cases=lambda name: name == "Q4_K")
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-@pytest.mark.parametrize("name", ["Q4_0", "Q4_K"])
-def test_half_activations(name: str, dtype: type, file: zemm.gguf.File) -> None:
-    x = X.astype(dtype)
-    y = file[name].matmul(x, dst_dtype="f32")
-    check(y, x, file[name].dequantize(), 2.0**-10 if dtype is np.float16 else 2.0**-7)
-    assert file[name].matmul(x).dtype == x.dtype
-
-
 @pytest.mark.quick(cases=lambda name, group: group == 32 or (name == "Q4_1" and group == 16))
 @pytest.mark.parametrize("with_reductions", [False, True])
 @pytest.mark.parametrize("group", [16, 32, 128])
@@ -153,40 +138,6 @@ def test_linear(name: str, file: zemm.gguf.File) -> None:
     assert layer(X.astype(np.float16)).dtype == np.float16
 
 
-@pytest.mark.parametrize("name", ["Q8_0", "Q4_1"])
-def test_linear_writes_and_submits_elsewhere(name: str, file: zemm.gguf.File) -> None:
-    """Layers with and without minimums are called alike."""
-    layer = file[name].linear()
-    y, stream = layer(X), zemm.Stream(layer.engine)
-    out = np.full((M, 2 * N), np.nan, np.float32)[:, ::2]
-    assert layer(X, out, stream=stream) is out
-    stream.wait()
-    np.testing.assert_array_equal(out, y)
-    half = np.empty((M, N), np.float16)
-    layer(X.astype(np.float16), half)
-    np.testing.assert_array_equal(half, layer(X.astype(np.float16)))
-    with pytest.raises(ValueError, match=r"out has shape \(1, 1\), y is"):
-        layer(X, np.empty((1, 1), np.float32))
-    with pytest.raises(ValueError, match="out has type f16, y has f32"):
-        layer(X, half)
-    with pytest.raises(ValueError, match="another engine object"):
-        layer(X, stream=zemm.Stream(zemm.Engine("cpu")))
-
-
-@pytest.mark.parametrize("name", ["Q8_0", "Q4_1"])
-def test_linear_of_tensors(name: str, file: zemm.gguf.File) -> None:
-    torch = pytest.importorskip("torch", reason="needs the package torch")
-    layer = file[name].linear()
-    x = torch.from_numpy(X)
-    y = layer(x)
-    assert y.dtype == torch.float32
-    np.testing.assert_array_equal(y.numpy(), layer(X))
-    half = torch.empty((M, N), dtype=torch.bfloat16)
-    assert layer(x.to(torch.bfloat16), half) is half
-    with pytest.raises(ValueError, match="gradient"):
-        layer(x.clone().requires_grad_())
-
-
 @pytest.mark.parametrize(
     ("name", "scales"),
     [
@@ -233,23 +184,6 @@ def test_linear_of_experts(name: str, file: zemm.gguf.File) -> None:
     check(layer(np.stack([X, -X])), np.stack([X, -X]), w)
 
 
-@pytest.mark.quick(cases=lambda name, sizes: name == "experts" or sizes == (3, 4))
-@pytest.mark.parametrize("name", ["experts", "f4 experts"])
-@pytest.mark.parametrize("activation", ["f32", "int8"])
-@pytest.mark.parametrize("sizes", [(3, 4), (0, 2), (5, 0), (0, 0)])
-def test_groups_of_rows(file: zemm.gguf.File, sizes: tuple[int, int], activation: Any, name: str) -> None:
-    """Rows of all experts at once give what those of each expert give."""
-    layer = file[name].linear(RNG.standard_normal((2, N), np.float32), activation=activation)
-    x = RNG.standard_normal((sum(sizes), K), dtype=np.float32)
-    y = layer(x, group_sizes=sizes)
-    parts = np.split(x, [sizes[0]])
-    expected = np.concatenate([layer(part, expert=i) for i, part in enumerate(parts)])
-    np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-4)
-    if sum(sizes):
-        with pytest.raises(ValueError, match="not 2 numbers of rows"):
-            layer(x, group_sizes=[sum(sizes)])
-
-
 @pytest.mark.parametrize("name", ["Q4_0", "Q4_1"])
 def test_no_rows(name: str, file: zemm.gguf.File) -> None:
     assert file[name].matmul(X[:0]).shape == file[name].linear()(X[:0]).shape == (0, N)
@@ -284,24 +218,6 @@ def test_minimums_see_the_quantised_activations(name: str, file: zemm.gguf.File)
     )
 
 
-def test_int8_activations_on_a_stream(file: zemm.gguf.File) -> None:
-    layer = file["Q4_1"].linear(activation="int8")
-    stream, out = zemm.Stream(layer.engine), np.empty((M, 2 * N), np.float32)[:, ::2]
-    for x in (X, -X, X):
-        layer(x, out, stream=stream)
-        np.testing.assert_array_equal(out, layer(x))
-
-
-@pytest.mark.parametrize("activation", ["f16", "bf16"])
-def test_minimums_see_the_converted_activations(activation: Any, file: zemm.gguf.File) -> None:
-    tensor = file["Q4_K"]
-    rounded = X.astype(zemm.numpy_dtype(activation))
-    np.testing.assert_array_equal(
-        tensor.linear(activation=activation)(X),
-        tensor.linear(activation=activation, dst_dtype="f32")(rounded),
-    )
-
-
 @pytest.mark.quick(cases=lambda name: name == "BF16")
 @pytest.mark.parametrize("name", FLOATS)
 def test_unaligned_floats(name: str, file: zemm.gguf.File) -> None:
@@ -313,12 +229,6 @@ def test_unaligned_floats(name: str, file: zemm.gguf.File) -> None:
     np.testing.assert_array_equal(tensor.dequantize(), aligned.dequantize())
     np.testing.assert_array_equal(tensor.matmul(X), aligned.matmul(X))
     np.testing.assert_array_equal(tensor.linear()(X), aligned.linear()(X))
-
-
-def test_values_serve_zemm_matmul(file: zemm.gguf.File) -> None:
-    w = file["Q4_0"]
-    y = zemm.matmul(X, w.values, weights_dtype=w.data_type, weights_scales=w.scales)
-    np.testing.assert_array_equal(y, w.matmul(X))
 
 
 def test_refusals(file: zemm.gguf.File) -> None:

@@ -114,13 +114,6 @@ def test_command_line_of_the_program(folder: Path) -> None:
         assert not done.stdout
 
 
-def test_kernel_that_needs_the_compiler_left_out(folder: Path) -> None:
-    """Kernels for Intel GPUs import builtins that the CPU device compiles from OpenCL C."""
-    done = zemm_time(folder, "-s", "0", CASE, ZEMM_KERNEL="matmul_int8_any_any_8x16x128_xe_int8")
-    assert done.returncode == 1
-    assert "has no compiler for OpenCL C" in done.stderr
-
-
 def test_files(folder: Path) -> None:
     text = (folder / "README.txt").read_text()
     assert zemm.__version__ in text

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -37,24 +36,6 @@ def test_good_machine(engine: zemm.Engine) -> None:
         assert part in done.stdout, done.stdout
 
 
-def kernels_shown(text: str) -> list[str]:
-    """The kernels that the lines below `kernels` name."""
-    below = text.partition("  kernels ")[2].splitlines()[1:]
-    return [line.strip() for line in takewhile(lambda line: line.startswith("   "), below)]
-
-
-def test_kernels_are_named_if_wanted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(doctor, "run_probe", lambda *_: {"wrong": 0, "values": 95, "kernel": "matmul_x"})
-    assert doctor.main([]) == 0
-    assert kernels_shown(capsys.readouterr().out) == []
-    assert doctor.main(["-v"]) == 0
-    shown = kernels_shown(capsys.readouterr().out)
-    assert len(shown) > 20
-    assert all(name.startswith("matmul_") for name in shown)
-
-
 def test_refused_amx(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor with AMX whose operating system refuses it gets a sentence."""
     monkeypatch.delenv("ZEMM_DEVICE_MASK", raising=False)
@@ -63,12 +44,6 @@ def test_refused_amx(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "does not let this process" in child.amx_sentence({"amx_tile"}, ["avx512"])
     monkeypatch.setenv("ZEMM_DEVICE_MASK", "avx512")
     assert "ZEMM_DEVICE_MASK=avx512 may hide it" in child.amx_sentence({"amx_tile"}, [])
-
-
-def test_problem_is_exact() -> None:
-    arguments, expected = child.small_problem()
-    assert np.array_equal(expected, expected.astype(np.float32))
-    assert arguments["reductions"].shape == arguments["src_scales"].shape
 
 
 def test_wrong_values_are_a_problem(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,15 +107,6 @@ def test_a_cpu_alone_is_no_problem(engine: zemm.Engine, monkeypatch: pytest.Monk
     assert done.returncode == 0, done.stdout
     assert "problem" not in done.stdout, done.stdout
     assert 'warning    ZEMM_PRIMITIVE_CACHE_CAPACITY: "many" is not a number' in done.stdout
-
-
-def test_an_engine_is_named_as_by_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ZE_ENABLE_ALT_DRIVERS", str(Path(zemm.__file__).with_name("libze_cpu.so")))
-    loader = doctor.run_probe("loader")
-    if not loader["path"]:
-        pytest.skip("needs the Level Zero loader")
-    names = [device["name"] for device in loader["devices"] if device["kind"] == "cpu"]
-    assert doctor.run_probe("cpu")["name"] == names[0]
 
 
 def test_threads_are_those_of_the_device(engine: zemm.Engine) -> None:

@@ -62,13 +62,6 @@ def test_a_second_time_builds_nothing(warmed: Path) -> None:
     assert {path: path.stat().st_ino for path in warmed.iterdir()} == before
 
 
-def test_a_log_has_cases_too(warmed: Path, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_text(run(warmed, "-c", CREATE, ZEMM_VERBOSE="profile").stdout)
-    done = run(warmed, "-m", "zemm.doctor", "--warm", str(log))
-    assert done.stdout.splitlines()[-1].startswith("0 kernels built for 1 cases")
-
-
 def test_refusals(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cases: .*none\.txt"):
         zemm.warm(tmp_path / "none.txt")
@@ -105,21 +98,15 @@ def test_folder(
     assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("reason", ["no variable", "a file", "writable by other users"])
-def test_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reason: str) -> None:
+def test_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "cache"
+    path.touch()
+    monkeypatch.setenv("ZEMM_CACHE_DIR", str(path))
+    with pytest.raises(ValueError, match=f"kernels are not kept: the folder {path} "):
+        zemm.warm(LINES)
     for name in ("ZEMM_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
-    sentence = "neither ZEMM_CACHE_DIR, XDG_CACHE_HOME nor HOME"
-    if reason != "no variable":
-        path = tmp_path / "cache"
-        monkeypatch.setenv("ZEMM_CACHE_DIR", str(path))
-        sentence = f"kernels are not kept: the folder {path} "
-        if reason == "a file":
-            path.touch()
-        else:
-            path.mkdir()
-            path.chmod(0o777)
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match="neither ZEMM_CACHE_DIR, XDG_CACHE_HOME nor HOME"):
         zemm.warm(LINES)
 
 

@@ -18,7 +18,7 @@ import pytest
 import zemm
 from readme import block, c_program
 from support_tree import ROOT
-from test_install import STRICT, expected_output
+from test_install import expected_output
 
 SITE = Path(sysconfig.get_paths()["platlib"])
 EXTENSION = Path(zemm._zemm.__file__)
@@ -45,17 +45,6 @@ def test_one_wheel_for_all_pythons() -> None:
     assert python == f"cp{oldest.replace('.', '')}"
     assert abi == "abi3"
     assert platform.startswith(("linux_", "manylinux_"))
-
-
-def test_metadata() -> None:
-    """What an index shows. The licence has no classifier beside its SPDX expression (PEP 639)."""
-    found = importlib.metadata.metadata("zemm")
-    classifiers = found.get_all("Classifier") or []
-    assert found["License-Expression"] == "Apache-2.0"
-    assert not [name for name in classifiers if name.startswith("License")]
-    assert {"Operating System :: POSIX :: Linux", "Programming Language :: C++"} <= set(classifiers)
-    pythons = re.findall(r"(?m)^Programming Language :: Python :: (\d\.\d+)$", "\n".join(classifiers))
-    assert found["Requires-Python"] == f">={pythons[0]}"
 
 
 def test_extension_needs_the_oldest_python() -> None:
@@ -156,18 +145,6 @@ def test_bare_environment(engine: zemm.Engine, tmp_path: Path) -> None:
     assert all(line.startswith(str(venv)) for line in lines), lines
 
 
-def test_c_program(engine: zemm.Engine, tmp_path: Path) -> None:
-    """zemm.pc of the package is enough to compile, link and run the README's program."""
-    source = c_program()
-    (tmp_path / "example.c").write_text(source)
-    env = os.environ | {"PKG_CONFIG_PATH": f"{zemm.get_lib()}/pkgconfig"}
-    flags = run("pkg-config", "--cflags", "--libs", "zemm", env=env, cwd=tmp_path).split()
-    run("cc", *STRICT, "example.c", *flags, "-o", "example", env=env, cwd=tmp_path)
-    bare = {"PATH": "", "ZEMM_CACHE_DIR": os.environ["ZEMM_CACHE_DIR"]}
-    assert run(tmp_path / "example", env=bare, cwd=tmp_path) == expected_output(source)
-    assert (Path(zemm.get_include()) / "zemm" / "compat" / "dnnl.h").is_file()
-
-
 def test_flags_in_a_folder_with_a_space(tmp_path: Path) -> None:
     """A shell takes the flags as they are meant (docs/install.md: eval)."""
     folder = tmp_path / "my folder" / "pkgconfig"
@@ -188,21 +165,18 @@ def test_commands_of_the_readme(engine: zemm.Engine, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     printed = run("bash", "-c", commands, env=os.environ | {"PATH": path}, cwd=tmp_path)
     assert printed == expected_output(c_program())
+    assert (Path(zemm.get_include()) / "zemm" / "compat" / "dnnl.h").is_file()
 
 
 def test_cmake(engine: zemm.Engine, tmp_path: Path) -> None:
-    build_with_cmake(zemm.get_lib(), tmp_path)
-    source = c_program()
-    bare = {"PATH": "", "ZEMM_CACHE_DIR": os.environ["ZEMM_CACHE_DIR"]}
-    assert run(tmp_path / "build" / "example", env=bare, cwd=tmp_path) == expected_output(source)
-
-
-def build_with_cmake(prefix: str, folder: Path) -> None:
-    """Compile the README's program with the project of docs/install.md."""
+    """The project of docs/install.md compiles the README's program."""
     if not shutil.which("cmake"):
         pytest.skip("cmake is not installed: pip install cmake")
-    (folder / "example.c").write_text(c_program())
-    (folder / "CMakeLists.txt").write_text(block("From C and C++", "cmake", "docs/install.md"))
-    command = ["cmake", "-G", "Ninja", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
-    run(*command, env=dict(os.environ), cwd=folder)
-    run("cmake", "--build", folder / "build", env=dict(os.environ), cwd=folder)
+    (tmp_path / "example.c").write_text(c_program())
+    (tmp_path / "CMakeLists.txt").write_text(block("From C and C++", "cmake", "docs/install.md"))
+    build, env = tmp_path / "build", dict(os.environ)
+    command = ["cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={zemm.get_lib()}"]
+    run(*command, env=env, cwd=tmp_path)
+    run("cmake", "--build", build, env=env, cwd=tmp_path)
+    bare = {"PATH": "", "ZEMM_CACHE_DIR": os.environ["ZEMM_CACHE_DIR"]}
+    assert run(build / "example", env=bare, cwd=tmp_path) == expected_output(c_program())

@@ -9,29 +9,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
+from support_small_layers import expected as expected_weights
 
 RNG = np.random.default_rng(5)
 K, N, GROUP, E = 64, 48, 32, 3
 W = RNG.standard_normal((E, K, N)).astype(np.float32)
 BIAS = RNG.standard_normal((E, N)).astype(np.float32)
 X = RNG.standard_normal((E, 5, K)).astype(np.float32)
-
-
-def real(layer: zemm.Linear) -> np.ndarray:
-    """The weights that the layer stands for."""
-    w, state = layer.weights, layer.state_dict()
-    values = state["values"]
-    if w.data_type in ("u4", "s4"):
-        codes = zemm.unpack_int4(values, 2 * values.size, signed=w.data_type == "s4")
-        values = codes.reshape(w.dims)
-    elif w.data_type == "u2":
-        values = zemm.unpack_int2(values, 4 * values.size).reshape(w.dims)
-    spread = [
-        np.repeat(state[name], K // state[name].shape[-2], -2) if state[name].ndim > 1 else state[name]
-        for name in ("scales", "zero_points")
-        if name in state
-    ]
-    return (values.astype(np.float32) - (spread[1] if len(spread) > 1 else 0)) * spread[0]
 
 
 @pytest.mark.parametrize("experts", [False, True])
@@ -44,7 +28,7 @@ def test_from_float(engine: zemm.Engine, bits: int, group: int, symmetric: bool,
     index: Any = slice(None) if experts else 0
     w, bias, x = W[index], BIAS[index], X[index]
     layer = zemm.Linear.from_float(w, bias, bits=bits, group=group, symmetric=symmetric, engine=engine)
-    weights = real(layer)
+    weights = expected_weights(layer, np.float32)
     steps = 2**bits - 1 - symmetric
     # Half a step of the range of each column, or of its largest magnitude.
     step = (2 * np.abs(w).max() if symmetric else np.ptp(W)) / steps
@@ -72,7 +56,7 @@ def test_activations(engine: zemm.Engine, activation: str, dtype: Any) -> None:
         src = values * np.repeat(scales, GROUP, 1)
     else:
         src = x.astype(zemm.numpy_dtype(activation)).astype(np.float32)
-    expected = src @ real(layer) + BIAS[0]
+    expected = src @ expected_weights(layer, np.float32) + BIAS[0]
     eps = {"f32": 1e-5, "f16": 2e-3, "bf16": 2e-2}[zemm.dtype_name(dtype)]
     if activation in ("f16", "bf16"):
         eps = max(eps, 2e-2)
@@ -85,7 +69,7 @@ def test_int8_with_experts(engine: zemm.Engine, symmetric: bool) -> None:
         W, bits=4, group=GROUP, symmetric=symmetric, activation="int8", activation_group=16, engine=engine
     )
     values, scales, _ = zemm.quantize_activations(X, 16)
-    expected = (values * np.repeat(scales, 16, -1)) @ real(layer)
+    expected = (values * np.repeat(scales, 16, -1)) @ expected_weights(layer, np.float32)
     assert np.allclose(layer(X), expected, rtol=0, atol=1e-4)
     assert np.allclose(layer(X[1], expert=1), expected[1], rtol=0, atol=1e-4)
 
@@ -111,17 +95,6 @@ def test_groups_of_rows(engine: zemm.Engine, bits: int, activation: Any, sizes: 
     assert all(np.array_equal(y, z) for z in again)
 
 
-def test_from_quantized_as_gguf_keeps_them(engine: zemm.Engine) -> None:
-    codes = RNG.integers(0, 16, (N, K)).astype(np.uint8)
-    scales = RNG.random((N, K // GROUP)).astype(np.float16)
-    points = RNG.integers(0, 16, (N, K // GROUP)).astype(np.uint8)
-    layer = zemm.Linear.from_quantized(
-        zemm.pack_int4(codes), scales, points, weights_dtype="u4", transposed=True, engine=engine
-    )
-    spread = [np.repeat(a.astype(np.float32), GROUP, 1) for a in (scales, points)]
-    assert np.allclose(layer(X[0]), X[0] @ ((codes - spread[1]) * spread[0]).T, rtol=0, atol=1e-3)
-
-
 def test_float_weights(engine: zemm.Engine) -> None:
     layer = zemm.Linear.from_quantized(W[0].astype(np.float16), engine=engine)
     assert np.allclose(layer(X[0]), X[0] @ W[0].astype(np.float16).astype(np.float32), rtol=0, atol=1e-4)
@@ -129,7 +102,7 @@ def test_float_weights(engine: zemm.Engine) -> None:
 
 def test_shapes(engine: zemm.Engine) -> None:
     layer = zemm.Linear.from_float(W[0], group=GROUP, engine=engine)
-    weights = real(layer)
+    weights = expected_weights(layer, np.float32)
     for x in (X, X[0, 0], X[:, :0], X[:, None], np.asfortranarray(X[0]), X[0, ::-2], X[0].astype(">f4")):
         y = layer(x)
         assert y.shape == (*x.shape[:-1], N)
@@ -143,7 +116,7 @@ def test_more_rows_than_are_kept(engine: zemm.Engine) -> None:
 
     layer = zemm.Linear.from_float(W[0], group=GROUP, engine=engine)
     x = RNG.standard_normal((MOST_CALLS + 6, K)).astype(np.float32)
-    expected = x @ real(layer)
+    expected = x @ expected_weights(layer, np.float32)
     for rows in [*range(1, len(x)), 1, 2]:
         assert np.allclose(layer(x[:rows]), expected[:rows], rtol=0, atol=1e-4)
     assert len(layer._calls.kept.calls) == MOST_CALLS

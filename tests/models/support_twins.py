@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from support_architectures import torch
 from support_checkpoints import in_words
+from support_small_layers import expected
 from transformers.conversion_mapping import get_model_conversion_mapping
 from zemm.torch import QuantLinear, quantize_
 from zemm.torch._obstacles import obstacle, obstacles
@@ -176,7 +177,7 @@ def _give_weights(quantised: Any, twin: Any) -> int:
 
 def _set_weights(module: Any, layer: zemm.Linear, name: str) -> None:
     """Give the parameter of a float module that is nearest to a layer's weights these weights."""
-    weights = _dequantised(layer)
+    weights = torch.from_numpy(expected(layer, np.float32))
     fitting = [
         (float((shown - parameter.detach().float()).abs().max()), key, shown)
         for key, parameter in module.named_parameters(recurse=False)
@@ -191,21 +192,6 @@ def _set_weights(module: Any, layer: zemm.Linear, name: str) -> None:
     )
     values = shown.contiguous().to(parameter.dtype)
     module._parameters[key] = torch.nn.Parameter(values, requires_grad=False)
-
-
-def _dequantised(layer: zemm.Linear) -> Any:
-    """The weights of a layer of 8 bits, [.., K, N]."""
-    state = layer.state_dict()
-    values = state["values"].astype(np.float32)
-
-    def of_each(parameter: NDArray[Any]) -> NDArray[np.float32]:
-        rows = parameter.astype(np.float32)
-        is_grouped = rows.ndim >= 2 and rows.shape[-2] > 1
-        return np.repeat(rows, GROUP, axis=-2)[..., : values.shape[-2], :] if is_grouped else rows
-
-    if "zero_points" in state:
-        values = values - of_each(state["zero_points"])
-    return torch.from_numpy(values * of_each(state["scales"]))
 
 
 def _stored_by_gptq(model: Any) -> Callable[[str, Any], bool]:

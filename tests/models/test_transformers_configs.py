@@ -84,21 +84,6 @@ def test_values_of_other_types(method: str) -> None:
     assert [sentence for words, sentence in said if not any(word in sentence for word in words)] == []
 
 
-def test_null_is_as_missing() -> None:
-    config = {"bits": 4, "group_size": 32, "packing_format": "auto_round:auto_gptq"}
-    for settings, is_skipped in (
-        ({}, False),
-        ({"bits": None, "group_size": None}, False),
-        ({"bits": 16}, True),
-    ):
-        form = FORMATS["auto-round"]({**config, "extra_config": {"lm_head": settings}})
-        assert form.skips("lm_head") == is_skipped
-    with pytest.raises(
-        ValueError, match="'a' of extra_config of the quantization_config has bits 'x', not an"
-    ):
-        FORMATS["auto-round"]({**config, "extra_config": {"a": {"bits": "x"}}})
-
-
 NAMES = ["lm_head", "model.layers.1.mlp.up_proj", "model.layers.11.mlp.up_proj", "model.visual.fc1", "score"]
 KEYS = [
     "lm_head",

@@ -20,7 +20,7 @@ from support_tree import ROOT
 from test_transformers import awq, gptq
 from test_transformers_compressed import KINDS
 from zemm.transformers._experts import QuantExperts
-from zemm.transformers._formats.format import Packed, Quantized
+from zemm.transformers._formats.format import Quantized
 from zemm.transformers._joined import joined
 
 
@@ -166,15 +166,6 @@ def test_float_experts_that_stay(tmp_path: Path) -> None:
     assert not experts_of(load(tmp_path, quantization_config=config))
 
 
-def test_a_tensor_that_an_expert_lacks(tmp_path: Path) -> None:
-    save(tmp_path, mixture("Mixtral"), *gptq())
-    name = "model.layers.1.block_sparse_moe.experts.3.w2.scales"
-    edit(tmp_path, lambda t: t.pop(name))
-    own = name.replace("block_sparse_moe", "mlp")
-    with pytest.raises(ValueError, match=re.escape(f"the checkpoint has no tensor {own}, float16 or")):
-        load(tmp_path)
-
-
 def test_short_floats_and_generation(tmp_path: Path) -> None:
     expected = logits(save(tmp_path, mixture("Mixtral"), *gptq()))
     model = load(tmp_path, dtype=torch.bfloat16)
@@ -188,30 +179,6 @@ def test_program_that_times_experts() -> None:
     program = ROOT / "examples" / "speed.py"
     done = captured([sys.executable, str(program), "experts", "--rounds=1"], timeout=300)
     assert re.search(r"(?m)^256 tokens: torch .* ms, int8 .* ms, bf16 .* ms$", done.stdout), done.stderr
-
-
-def experts(sizes: tuple[int, int] = (64, 32)) -> tuple[QuantExperts, Any]:
-    """Random experts of zemm, and the module of Transformers that they replace."""
-    original = mixture("Mixtral").model.layers[0].mlp.experts
-    up, down = (
-        zemm.Linear.from_float(w.detach(), bits=8, group=32, transposed=True)
-        for w in (original.gate_up_proj, original.down_proj)
-    )
-    return QuantExperts(Packed(up), Packed(down), original), original
-
-
-def test_calls() -> None:
-    """Any number of tokens, experts without any, tokens that name an expert twice."""
-    made, original = experts()
-    x = torch.randn(5, 64)
-    with torch.no_grad():
-        for chosen in ([[0, 1]] * 5, [[3, 3]] * 5, [[1, 2], [2, 0], [0, 3], [3, 1], [2, 2]]):
-            index, weights = torch.tensor(chosen), torch.rand(5, 2)
-            expected = original(x, index, weights)
-            assert (made(x, index, weights) - expected).abs().max() < 0.02 * expected.abs().max()
-        assert made(x[:0], torch.zeros(0, 2, dtype=torch.int64), torch.zeros(0, 2)).shape == (0, 64)
-        with pytest.raises(ValueError, match="top_k_index has expert 4 of 4"):
-            made(x, torch.full((5, 2), EXPERTS), torch.rand(5, 2))
 
 
 def test_layers_of_experts_that_differ() -> None:

@@ -2,6 +2,7 @@
 """GGUF files by from_pretrained(gguf_file=): zemm's layers in place of the dequantised ones that Transformers
 makes, which are the reference here."""
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ import pytest
 import zemm
 from support_checkpoints import torch, transformers
 from support_gguf import usual_blocks
+from test_transformers_stand_in import OwnLlama
+from zemm.models import random_gguf
+from zemm.models.shapes import Shape
 
 if "gguf" not in transformers.quantizers.auto.AUTO_QUANTIZER_MAPPING:
     pytest.skip("GGUF files need Transformers 5.17 or later", allow_module_level=True)
 
-K, LAYERS, HEADS, KEYS, VOCABULARY = 256, 2, 8, 4, 96
-HEAD = K // HEADS
-LINEAR = {"attn_q": K, "attn_k": KEYS * HEAD, "attn_v": KEYS * HEAD, "attn_output": K}
+K, LAYERS, VOCABULARY = 256, 2, 96
+SHAPE = Shape(hidden=K, intermediate=K, layers=LAYERS, heads=8, kv=4, vocabulary=VOCABULARY)
 MIXES = {
     "Q4_0": ["Q4_0"],
     "Q4_1": ["Q4_1"],
@@ -40,50 +43,27 @@ def write(
 ) -> Path:
     """A random model whose linear layers have these types, in turns. embedding: its type; None: f32. scale:
     that of all linear layers, in tensors of its own."""
-    rng = np.random.default_rng(1)
-    path = folder / "model.gguf"
+    rng, path, kinds = np.random.default_rng(1), folder / "model.gguf", cycle(types)
     writer = gguf.GGUFWriter(path, architecture)
-    writer.add_block_count(LAYERS)
-    writer.add_context_length(64)
-    writer.add_embedding_length(K)
-    writer.add_feed_forward_length(K)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(KEYS)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(HEAD)
-    writer.add_vocab_size(VOCABULARY)
-    count = 0
-
-    def add(name: str, rows: int) -> None:
-        nonlocal count
-        kind = types[count % len(types)]
-        count += 1
-        raw = usual_blocks(kind, (rows, K), rng)
-        writer.add_tensor(name, raw, raw_dtype=gguf.GGMLQuantizationType[kind])
-        if scale is not None:
-            for kind in ("scale", "input_scale"):
-                writer.add_tensor(f"{name.removesuffix('.weight')}.{kind}", np.array([scale], np.float32))
-
-    def add_floats(name: str, *shape: int) -> None:
-        writer.add_tensor(name, rng.uniform(0.5, 1.5, shape).astype(np.float32))
-
-    if embedding is None:
-        writer.add_tensor("token_embd.weight", rng.standard_normal((VOCABULARY, K), dtype=np.float32))
-    else:
-        raw = usual_blocks(embedding, (VOCABULARY, K), rng)
-        writer.add_tensor("token_embd.weight", raw, raw_dtype=gguf.GGMLQuantizationType[embedding])
-    for i in range(LAYERS):
-        for name, rows in LINEAR.items():
-            add(f"blk.{i}.{name}.weight", rows)
-            if architecture == "qwen2" and name != "attn_output":
-                add_floats(f"blk.{i}.{name}.bias", rows)
-        for name in ("ffn_gate", "ffn_up", "ffn_down"):
-            add(f"blk.{i}.{name}.weight", K)
-        add_floats(f"blk.{i}.attn_norm.weight", K)
-        add_floats(f"blk.{i}.ffn_norm.weight", K)
-    add_floats("output_norm.weight", K)
-    if not tied:
-        add("output.weight", VOCABULARY)
+    random_gguf._describe(writer, SHAPE)
+    for name, _, dims in random_gguf._tensors(SHAPE):
+        if name == "output.weight" and tied:
+            continue
+        if len(dims) == 1:
+            writer.add_tensor(name, rng.uniform(0.5, 1.5, dims).astype(np.float32))
+            continue
+        is_embedding = name == "token_embd.weight"
+        if is_embedding and embedding is None:
+            writer.add_tensor(name, rng.standard_normal(dims, dtype=np.float32))
+            continue
+        kind = embedding if is_embedding else next(kinds)
+        writer.add_tensor(name, usual_blocks(kind, dims, rng), raw_dtype=gguf.GGMLQuantizationType[kind])
+        stem = name.removesuffix(".weight")
+        if scale is not None and not is_embedding:
+            for more in ("scale", "input_scale"):
+                writer.add_tensor(f"{stem}.{more}", np.array([scale], np.float32))
+        if architecture == "qwen2" and stem.endswith(("attn_q", "attn_k", "attn_v")):
+            writer.add_tensor(f"{stem}.bias", rng.uniform(0.5, 1.5, dims[:1]).astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -213,18 +193,6 @@ def test_scales_that_are_not_finite(tmp_path: Path) -> None:
         pytest.raises(ValueError, match=f"tensor '{name}' of the file .* not finite"),
     ):
         load(path)
-
-
-class Doubled(torch.nn.Linear):  # type: ignore[misc]
-    def forward(self, x: Any) -> Any:
-        return 2 * super().forward(x)
-
-
-class OwnLlama(transformers.LlamaForCausalLM):  # type: ignore[misc]
-    def __init__(self, config: Any) -> None:
-        super().__init__(config)
-        for layer in self.model.layers:
-            layer.mlp.up_proj.__class__ = Doubled
 
 
 def test_subclasses_stay(tmp_path: Path) -> None:

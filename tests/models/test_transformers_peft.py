@@ -3,7 +3,6 @@
 float model that the layers stand for."""
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,20 +89,6 @@ def test_adapted_then_quantised() -> None:
     assert {row.note for row in stayed} == {"it is part of an adapter (Linear of peft)"}
     assert type(model.base_model.model.model.layers[0].mlp.down_proj.lora_A.default) is torch.nn.Linear
     check(model, adapted(pair()[1]))
-
-
-OTHERS: dict[str, Callable[[], Any]] = {
-    "IA3": lambda: peft.IA3Config(
-        target_modules=TARGETS, feedforward_modules=["down_proj"], init_ia3_weights=False
-    ),
-    "LoHa": lambda: peft.LoHaConfig(r=4, target_modules=TARGETS, init_weights=False),
-    "OFT": lambda: peft.OFTConfig(r=0, oft_block_size=16, target_modules=TARGETS, init_weights=False),
-}
-
-
-@pytest.mark.parametrize("kind", OTHERS)
-def test_other_kinds(kind: str) -> None:
-    check(*(adapted(each, OTHERS[kind]()) for each in pair()))
 
 
 def test_several_adapters(adapters: list[Path]) -> None:

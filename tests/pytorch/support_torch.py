@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_small_layers import expected
 
 torch = pytest.importorskip("torch", reason="needs the package torch")
 
@@ -59,21 +60,7 @@ def module_of(kind: str, seed: int = 1) -> Any:
 
 def table_of(module: Any) -> np.ndarray:
     """The dequantised weights of a module, [N, K]."""
-    state = {name: tensor.float().numpy() for name, tensor in module.state_dict().items()}
-    layer, dims = module.layer, (module.in_features, module.out_features)
-    values = state["values"]
-    if layer.weights.data_type in ("u4", "s4"):
-        plain = zemm.Linear.from_state_dict(layer.state_dict()).weights.unpack()
-        axis = -1 if plain.shape[0] == dims[0] else 0
-        signed = layer.weights.data_type == "s4"
-        packed = plain if axis == -1 else plain.T
-        values = zemm.unpack_int4(packed, 2 * packed.size, signed).astype(np.float32)
-        values = values.reshape(dims) if axis == -1 else values.reshape(dims[::-1]).T
-    for name, apply in (("zero_points", np.subtract), ("scales", np.multiply), ("offsets", np.add)):
-        if name in state:
-            parameter = np.atleast_2d(state[name])
-            values = apply(values, np.repeat(parameter, dims[0] // len(parameter), axis=0))
-    return values.T
+    return expected(module.layer, np.float32).T
 
 
 def linear(seed: int = 1, bias: bool = True) -> Any:

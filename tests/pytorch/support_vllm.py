@@ -95,15 +95,13 @@ class Int8ScaledMMLinearKernel(ScaledMMLinearKernel):
         return tuple(getattr(layer, name, None) for name in self.layer_param_names)
 
 
-# The classes by vLLM's files, in its folder model_executor/kernels/linear.
-FILES = {
-    "mixed_precision/MPLinearKernel.py": (MPLinearLayerConfig, MPLinearKernel),
-    "scaled_mm/ScaledMMLinearKernel.py": (
-        Int8ScaledMMLinearLayerConfig,
-        ScaledMMLinearKernel,
-        Int8ScaledMMLinearKernel,
-    ),
-}
+KINDS = (
+    MPLinearLayerConfig,
+    MPLinearKernel,
+    Int8ScaledMMLinearLayerConfig,
+    ScaledMMLinearKernel,
+    Int8ScaledMMLinearKernel,
+)
 
 
 def install(monkeypatch: pytest.MonkeyPatch, platform: PlatformEnum = PlatformEnum.CPU) -> Any:
@@ -124,7 +122,7 @@ def install(monkeypatch: pytest.MonkeyPatch, platform: PlatformEnum = PlatformEn
         "vllm.model_executor.kernels.linear": {
             "_POSSIBLE_KERNELS": {PlatformEnum.CPU: [MPLinearKernel]},
             "_POSSIBLE_INT8_KERNELS": {PlatformEnum.CPU: [Int8ScaledMMLinearKernel]},
-            **{kind.__name__: kind for kinds in FILES.values() for kind in kinds},
+            **{kind.__name__: kind for kind in KINDS},
         },
     }
     for name, members in contents.items():

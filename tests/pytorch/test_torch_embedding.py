@@ -27,17 +27,6 @@ def test_rows_of_a_head(kind: str, dtype: Any) -> None:
     assert dict(embedding.state_dict()) == {}
 
 
-def test_rows_of_a_head_with_offsets() -> None:
-    rng = np.random.default_rng(4)
-    scales, offsets = rng.random((2, K // GROUP, N)).astype(np.float16)
-    values = rng.integers(0, 16, (K, N)).astype(np.uint8)
-    head = zemm.torch.QuantLinear(
-        zemm.Linear.from_quantized(zemm.pack_int4(values), scales, offsets=offsets, weights_dtype="u4")
-    )
-    rows = zemm.torch.QuantEmbedding.of(head)(IDS)
-    assert torch.equal(rows, torch.from_numpy(table_of(head)[IDS.numpy()]))
-
-
 @pytest.mark.parametrize("bits", [4, 8])
 def test_own_table(bits: int) -> None:
     plain = torch.nn.Embedding(N, K).requires_grad_(False)

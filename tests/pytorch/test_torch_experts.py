@@ -206,6 +206,7 @@ def test_refusals() -> None:
         module(x, index, weights[:, 1:])
     with pytest.raises(ValueError, match="hidden_states"):
         module(x.requires_grad_(), index, weights)
+    assert module(x.detach()[:0], index[:0], weights[:0]).shape == (0, N)
     layers = module.up._tensors(), module.down._tensors(), None, None
     with pytest.raises(ValueError, match="top_k_weights"):
         torch.ops.zemm.experts(x.detach(), index, weights.requires_grad_(), *layers, Gate().text, K, N)

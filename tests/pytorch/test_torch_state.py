@@ -8,7 +8,6 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 import zemm
 from support_torch import GROUP, KINDS, K, N, linear, module_of, torch, x_of
@@ -25,11 +24,6 @@ def cut(name: str, groups: int) -> Callable[[State], None]:
         state[name] = state[name][:groups]
 
     return change
-
-
-def cut_alike(state: State) -> None:
-    cut("0.scales", 2)(state)
-    cut("0.zero_points", 2)(state)
 
 
 def cut_layer(state: State) -> None:
@@ -63,17 +57,12 @@ def on_meta(state: State) -> None:
 REFUSED: dict[str, tuple[Callable[[State], None], str]] = {
     "fewer groups of scales": (cut("0.scales", 2), r"size mismatch for 0.scales: .*\[2, 48\].*\[4, 48\]"),
     "one group of zero points": (cut("0.zero_points", 1), r"size mismatch for 0.zero_points: .*\[1, 48\]"),
-    "fewer groups of both": (cut_alike, r"size mismatch for 0.scales[^$]*size mismatch for 0.zero_points"),
-    "one zero point": (replaced("0.zero_points", torch.ones(1)), "size mismatch for 0.zero_points"),
     "fewer values": (cut("0.values", 32), r"size mismatch for 0.values: .*\[32, 48\].*\[64, 48\]"),
-    "shorter bias": (cut("0.bias", 5), "size mismatch for 0.bias"),
     "other in_features": (
         cut_layer,
         r"size mismatch for 0.values: .*\[32, 48\].*current model is .*\[64, 48\]",
     ),
     "scales that need more digits": (as_type("0.scales", torch.int32), "scales has type int32"),
-    "values in a narrow type": (as_type("0.values", torch.int8), "values has type int8"),
-    "complex scales": (as_type("0.scales", torch.complex64), "complex64"),
     "another device": (on_meta, "on the device meta"),
     "no scales": (without("0.scales"), r'Missing key\(s\) in state_dict: "0.scales"'),
     "no config": (without("0.config"), r'Missing key\(s\) in state_dict: "0.config"'),
@@ -143,23 +132,6 @@ def test_types_are_converted_by_value() -> None:
     assert torch.equal(model(x), other(x))
 
 
-def test_same_size_types_are_not_mixed_up() -> None:
-    """bf16 and f16 have two bytes each: the bytes of one are not numbers of the other."""
-    model, other, x = model_of("s4, bf16"), model_of("s4, bf16", seed=3), x_of(3)
-    state = other.state_dict()
-    scales = state["0.scales"]
-    assert scales.dtype == torch.bfloat16
-    state["0.scales"] = torch.full_like(scales, 0.5, dtype=torch.float16)
-    model.load_state_dict(state)
-    expected = other.state_dict()
-    expected["0.scales"].fill_(0.5)
-    other.load_state_dict(expected)
-    assert torch.equal(model(x), other(x))
-    state["0.scales"] = torch.full_like(scales, 0.3, dtype=torch.float16)  # bf16 lacks the digits
-    with pytest.raises(RuntimeError, match="scales has type float16"):
-        model.load_state_dict(state)
-
-
 def test_hooks() -> None:
     """torch calls them before a module loads its part, and they may change the state."""
     model, other, x = model_of("u8"), model_of("u8", seed=3), x_of(3)
@@ -223,22 +195,6 @@ def test_saved_forms(form: str, scales: Any) -> None:
         assert torch.equal(made(x), y)
 
 
-def test_state_of_big_endian_arrays() -> None:
-    generator = np.random.default_rng(0)
-    arrays = {
-        "values": generator.integers(0, 256, (K, N)).astype(np.uint8),
-        "scales": generator.random((K // GROUP, N)).astype(np.float32),
-        "zero_points": generator.random((K // GROUP, N)).astype(np.float32),
-        "bias": generator.random(N).astype(np.float32),
-    }
-    module = zemm.torch.QuantLinear(zemm.Linear.from_quantized(**arrays))
-    for name in ("scales", "zero_points", "bias"):
-        arrays[name] = arrays[name].astype(">f4")
-    foreign = zemm.torch.QuantLinear(zemm.Linear.from_quantized(**arrays))
-    for form in FORMS.values():
-        assert torch.equal(form(foreign)(x_of(3)), module(x_of(3)))
-
-
 def test_to_changes_no_numbers() -> None:
     module, x = module_of("u8"), x_of(3)
     y = module(x)
@@ -250,9 +206,7 @@ def test_to_changes_no_numbers() -> None:
 MOVES: dict[str, Callable[[Any], Any]] = {
     "meta": lambda module: module.to("meta"),
     "a type and meta": lambda module: module.to(torch.device("meta"), torch.float16),
-    "without bytes": lambda module: module.to_empty(device="meta"),
     "cuda": lambda module: module.cuda(),
-    "cuda by to": lambda module: module.to("cuda"),
 }
 
 

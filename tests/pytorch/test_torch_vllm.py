@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.vllm: the plugin registers kernels, which multiply what vLLM loads in its layouts, by a stand-in of
-vLLM's interface. ZEMM_VLLM_SOURCE names a folder vllm/model_executor/kernels/linear to compare that with.
+vLLM's interface.
 """
 
-import ast
 import importlib.util
-import inspect
 import logging
-import os
-from dataclasses import fields, is_dataclass
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -199,38 +194,3 @@ def test_vllm_is_left_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogC
 def test_entry_point() -> None:
     (plugin,) = entry_points(group="vllm.general_plugins", name="zemm")
     assert plugin.load() is register
-
-
-def folder_of_vllm() -> Path | None:
-    if source := os.environ.get("ZEMM_VLLM_SOURCE"):
-        return Path(source)
-    spec = importlib.util.find_spec("vllm")
-    return Path(spec.origin).parent / "model_executor/kernels/linear" if spec and spec.origin else None
-
-
-@pytest.mark.skipif(folder_of_vllm() is None, reason="ZEMM_VLLM_SOURCE names no folder of vLLM")
-@pytest.mark.parametrize("file", interface.FILES)
-def test_the_interface_is_that_of_vllm(file: str) -> None:
-    folder = folder_of_vllm()
-    assert folder
-    tree = ast.parse((folder / file).read_text())
-    found = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    for kind in interface.FILES[file]:
-        node = found[kind.__name__]
-        methods = {m.name: m for m in node.body if isinstance(m, ast.FunctionDef)}
-        own = {name: f for name, f in vars(kind).items() if inspect.isroutine(getattr(kind, name))}
-        for name in own:
-            if is_dataclass(kind) or (name.startswith("__") and name != "__init__"):
-                continue
-            arguments = [argument.arg for argument in methods[name].args.args]
-            function = getattr(own[name], "__func__", own[name])
-            assert arguments == list(inspect.signature(function).parameters), name
-        abstract = {n for n, m in methods.items() if "abstractmethod" in map(ast.unparse, m.decorator_list)}
-        assert abstract == set(getattr(kind, "__abstractmethods__", ())) & set(own)
-        if is_dataclass(kind):
-            members = {m.target.id for m in node.body if isinstance(m, ast.AnnAssign)}  # type: ignore[union-attr]
-            assert {field.name for field in fields(kind)} <= members
-    text = (folder / "__init__.py").read_text()
-    assert all(
-        f"\n{table}: dict[PlatformEnum" in text for table in ("_POSSIBLE_KERNELS", "_POSSIBLE_INT8_KERNELS")
-    )

@@ -11,9 +11,6 @@ from support_problem import Problem, zero_point
 from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS
 from support_run import make_pd, run
-from zemm._programs.usage import UsageError
-from zemm.benchdnn.grammar.expand import expand
-from zemm.benchdnn.grammar.verbose_log import matmuls
 from zemm.benchdnn.run.contest import Turns
 from zemm.tune import cli, search
 from zemm.tune.choices import Choice, parts_of, rows_for, variants
@@ -142,43 +139,6 @@ def test_cuts_that_do_not_fit(
 
 
 # ---- zemm-tune
-
-
-def test_log_lines() -> None:
-    """Problems of a log become case lines, each once."""
-    zemm_line = (
-        "zemm_verbose,v1,{},cpu,matmul,x,undef,src:s8::blocked:ab::f0 wei:u4:a:blocked:BA16a64b4a::f0 "
-        "bia:f32::blocked:ab::f0_mask2 dst:f32::blocked:ab:40x1:f0,attr-scratchpad:user "
-        "attr-scales:src0:3:f32:1x32+wei:0:f16:host_scalar attr-zero-points:wei:0:s32 "
-        "attr-precomputed-reductions:src0:3:s32:1x32 attr-post-ops:eltwise_relu+"
-        "binary_add:f32:2,,5x64:64x32,0.1"
-    )
-    lines = [
-        zemm_line.format("primitive,create:cache_miss"),
-        zemm_line.format("1700000000.5,primitive,exec"),
-        "onednn_verbose,v1,primitive,exec,gpu:0,matmul,x,undef,src:f32::blocked:ab::f0,,,1x1:1x1,0.1",
-        "zemm_verbose,v1,primitive,create:cache_miss,cpu,matmul,x,undef,src:f32::blocked:ab::f0,,,*x1:1x1,0.1",
-        "a line of the program",
-    ]
-    ((words, executions),) = matmuls(lines, "cpu").executions.items()
-    assert executions == 1
-    (job,), _ = expand(["--matmul", *words])
-    case = job.case.repro()
-    for part in (
-        "--dt=s8:u4:f32",
-        "--stag=ab",
-        "--strides=::40x1",
-        "--bia-dt=f32",
-        "--attr-scales=src:3:f32:1x32+wei:host_scalar:0.5:f16",
-        "--attr-zero-points=wei:common:2",
-        "--attr-precomputed-reductions=src:3:s32:1x32",
-        "--attr-post-ops=relu+add:f32:2",
-        "5x64:64x32",
-    ):
-        assert part in case, case
-    assert job.case.tags[1] == "any"
-    with pytest.raises(UsageError, match="no matmul of a gpu engine"):
-        matmuls(lines[:1], "gpu")
 
 
 def test_rows_and_variants(engine: zemm.Engine) -> None:

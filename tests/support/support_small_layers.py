@@ -40,23 +40,26 @@ def weights_of(layer: zemm.Linear) -> Any:
     return layer(np.eye(layer.in_features, dtype=np.float32))
 
 
-def expected(layer: zemm.Linear) -> np.ndarray[Any, Any]:
-    """[K, N], by numpy from the plain arrays."""
-    state, (k, n) = layer.state_dict(), layer.weights.dims
-    values, each = state["values"], TYPES[layer.weights.data_type]
+def expected(layer: zemm.Linear, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
+    """[.., K, N], by numpy from the plain arrays, computed in a floating-point type."""
+    state, k, data_type = layer.state_dict(), layer.in_features, layer.weights.data_type
+    values, each = state["values"], TYPES.get(data_type, 1)
     if each > 1:
-        along_k = values.shape[0] * each == k
-        codes = values.T if along_k else values
+        along_k = values.shape[-2] * each == k
+        codes = values.swapaxes(-1, -2) if along_k else values
         codes = np.stack([codes >> (i * 8 // each) & (2 ** (8 // each) - 1) for i in range(each)], -1)
-        codes = codes.reshape(n if along_k else k, -1)
-        values = codes.T if along_k else codes
-        if layer.weights.data_type == "s4":
+        codes = codes.reshape(*codes.shape[:-3], layer.out_features if along_k else k, -1)
+        values = codes.swapaxes(-1, -2) if along_k else codes
+        if data_type == "s4":
             values = (values ^ 8).astype(np.int8) - 8
-        if layer.weights.data_type == "f4_e2m1":
+        if data_type == "f4_e2m1":
             values = values.astype(np.uint8).view(zemm.numpy_dtype("f4_e2m1"))
+    operands = layer.weights._operands()
 
-    def whole(name: str) -> Any:
-        array = state[name].astype(np.float64).reshape(-1, n) if name in state else None
-        return 0 if array is None else np.repeat(array, k // len(array), 0)
+    def whole(name: str, absent: int) -> Any:
+        array = state[name].astype(dtype) if name in state else np.array(absent, dtype)
+        if array.ndim < 2:
+            return array
+        return np.repeat(array, operands[name].parameter.k_group, -2)[..., :k, :]
 
-    return (values.astype(np.float64) - whole("zero_points")) * whole("scales") + whole("offsets")
+    return (values.astype(dtype) - whole("zero_points", 0)) * whole("scales", 1) + whole("offsets", 0)

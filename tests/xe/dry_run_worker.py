@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import zemm
@@ -26,66 +26,6 @@ M, K, N, GROUP = 9, 64, 48, 32
 SAMPLE = 8  # problems that are run on a row, or a few more
 FLOATS = ("f32", "f16", "bf16")
 INTEGERS = ("u8", "s8", "u4", "s4", "u2")
-SMALL_FLOATS = ("f8_e5m2", "f8_e4m3", "f4_e2m1")
-DESTINATIONS = ("f32", "s8", "f16", "s32", "bf16", "u8")
-
-
-class Case(NamedTuple):
-    src: str
-    wei: str
-    dst: str
-    with_attributes: bool
-
-    @property
-    def name(self) -> str:
-        return f"{self.src}:{self.wei}:{self.dst}{' with attributes' if self.with_attributes else ''}"
-
-
-def cases() -> Iterator[Case]:
-    """Every pair of source and weights types that a kernel takes; destinations and attributes take turns."""
-    pairs = [
-        *itertools.product(FLOATS, FLOATS),
-        *itertools.product(("s8", "u8"), INTEGERS),
-        *itertools.product(FLOATS, INTEGERS),
-        *itertools.product(("f16", "bf16", "f8_e4m3", "f4_e2m1"), SMALL_FLOATS),
-        ("f8_e5m2", "u4"),
-    ]
-    for i, (src, wei) in enumerate(pairs):
-        yield Case(src, wei, DESTINATIONS[i % len(DESTINATIONS)], i // len(DESTINATIONS) % 2 == 0)
-    for dst in DESTINATIONS:
-        yield Case("s8", "u8", dst, True)
-
-
-def describe(engine: zemm.Engine, case: Case) -> zemm.MatmulPrimitiveDesc:
-    attr = zemm.Attr()
-    integer_src = case.src in INTEGERS
-    if not integer_src and case.wei in INTEGERS:
-        mode = {"f32": "strict", "f16": "f16", "bf16": "bf16"}.get(case.src, "any")
-        attr.set_fpmath_mode(mode, apply_to_int=True)
-    dst = zemm.MemoryDesc((M, N), case.dst)
-    bias = None
-    if case.with_attributes:
-        bias = zemm.MemoryDesc((1, N), "f32")
-        ops = zemm.PostOps()
-        ops.append_sum(0.5)
-        ops.append_eltwise("eltwise_gelu_tanh")
-        ops.append_binary("binary_mul", zemm.MemoryDesc((1, N), "f16"))
-        ops.append_prelu(2)
-        attr.set_post_ops(ops)
-        if case.wei in INTEGERS:
-            attr.set_scales(ARG_WEIGHTS, 3, (GROUP, 1), "f16")
-            attr.set_zero_points(ARG_WEIGHTS, 3, (GROUP, 1), "u8")
-        if case.wei in SMALL_FLOATS:
-            attr.set_scales(ARG_WEIGHTS, 3, (GROUP, 1), "e8m0")
-        if case.src in SMALL_FLOATS:
-            attr.set_scales(ARG_SRC, 3, (1, GROUP), "e8m0")
-        if integer_src:
-            attr.set_scales(ARG_SRC, 3, (1, GROUP), "f16")
-            attr.set_zero_points(ARG_SRC, 0, (), "s32")
-        if case.dst == "f32":
-            attr.set_scratchpad_mode("user")
-    src = zemm.MemoryDesc((M, K), case.src)
-    return zemm.MatmulPrimitiveDesc(engine, src, zemm.MemoryDesc((K, N), case.wei), dst, bias, attr)
 
 
 def reorders(engine: zemm.Engine) -> Iterator[zemm.ReorderPrimitiveDesc]:
@@ -189,39 +129,6 @@ def memories(
     return found
 
 
-def run_cases(engine: zemm.Engine) -> dict[str, Any]:
-    """Run each case with the first kernel that takes it and with every fourth of the others, beginning at
-    another one for each case; on a stream with profiling and on one without.
-    """
-    streams = [zemm.Stream(engine), zemm.Stream(engine, profiling=True)]
-    done, kernels, sentences, executions = [], set(), set(), 0
-    for turn, case in enumerate(cases()):
-        pd = describe(engine, case)
-        place, more = 0, True
-        while more:
-            if place == 0 or (place + turn) % 4 == 0:
-                kernels.add(pd.impl_info)
-                primitive, arguments = zemm.Primitive(pd), memories(engine, pd)
-                for stream in streams:
-                    primitive.execute(stream, arguments)
-                    stream.wait()
-                    executions += 1
-            place, more = place + 1, pd.next_impl()
-        done.append(case.name)
-    try:
-        sentences.add(f"times: {streams[1].profiling_times()}")
-    except RuntimeError as error:
-        sentences.add(str(error))
-    streams[1].reset_profiling()
-    return {
-        "cases": done,
-        "kernels": sorted(kernels),
-        "sentences": sorted(sentences),
-        "executions": executions,
-        "times_after_reset": streams[1].profiling_times(),
-    }
-
-
 def run_memory(engine: zemm.Engine) -> dict[str, Any]:
     """Data written to a memory is read back by map and unmap, for sizes around a page."""
     wrong = []
@@ -296,7 +203,7 @@ def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
 
 def run_model(engine: zemm.Engine) -> dict[str, Any]:
     """Report what the library and the doctor say about the device, and run a matmul on it."""
-    pd = describe(engine, Case("s8", "u8", "f32", False))
+    pd = make_pd(engine, Problem((M, K), (K, N), "s8", "u8", "f32"))
     stream = zemm.Stream(engine)
     zemm.Primitive(pd).execute(stream, memories(engine, pd))
     stream.wait()
@@ -309,7 +216,6 @@ def run_model(engine: zemm.Engine) -> dict[str, Any]:
 
 
 TASKS = {
-    "cases": run_cases,
     "memory": run_memory,
     "model": run_model,
     "reorders": run_reorders,

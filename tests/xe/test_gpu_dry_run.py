@@ -20,7 +20,7 @@ from typing import Any, get_args
 
 import pytest
 import zemm
-from dry_run_worker import cases
+from support_case_lines import DENSE, sections
 from support_process import captured
 from support_rows import BY_NAME, ROWS
 from support_tree import ROOT
@@ -96,21 +96,6 @@ def worker(settings: Mapping[str, str], tmp_path: Path, *task: str) -> dict[str,
 def kernels_for_gpus() -> list[str]:
     """All rows except those that only a CPU takes."""
     return [name for name, row in BY_NAME.items() if row.is_xe or row.predicate == "on_any"]
-
-
-@pytest.mark.full
-@pytest.mark.long
-@pytest.mark.parametrize("device", DEVICES)
-def test_matmuls(device: str, tmp_path: Path) -> None:
-    answer = worker(DEVICES[device], tmp_path, "cases")
-    assert answer["cases"] == [case.name for case in cases()]
-    assert answer["executions"] >= 2 * len(answer["cases"])
-    assert set(answer["kernels"]) <= set(kernels_for_gpus())
-    assert ROWS[-1] in answer["kernels"]  # the last row takes everything
-    (sentence,) = answer["sentences"]
-    assert "timestamps" in sentence, sentence
-    assert answer["device"] in sentence
-    assert answer["times_after_reset"] == []
 
 
 @pytest.fixture(scope="session")
@@ -294,24 +279,35 @@ DRIVER_CASES = """
 """
 
 
+def driver(device: str, mode: str, lines: str, tmp_path: Path) -> tuple[int, ...]:
+    """How many case lines the driver has run, were unimplemented, and failed or were that."""
+    batch = tmp_path / "dry_run_cases"
+    batch.write_text(lines)
+    command = ("-m", "zemm.benchdnn", "--engine=gpu", f"--mode={mode}", "--matmul", f"--batch={batch}")
+    result = dry_run(DEVICES[device], tmp_path, *command, timeout=1200)
+    summary = re.search(r"tests:(\d+) .*unimplemented:(\d+) .*failed:(\d+)", result.stdout)
+    assert summary, result.stdout
+    return tuple(map(int, summary.groups()))
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_driver(device: str, tmp_path: Path) -> None:
-    batch = tmp_path / "dry_run_cases"
-    batch.write_text(DRIVER_CASES)
     for mode in "IR":
-        result = dry_run(
-            DEVICES[device],
-            tmp_path,
-            "-m",
-            "zemm.benchdnn",
-            "--engine=gpu",
-            f"--mode={mode}",
-            "--matmul",
-            f"--batch={batch}",
-        )
-        summary = re.search(r"tests:(\d+) .*unimplemented:(\d+) .*failed:(\d+)", result.stdout)
-        assert summary, result.stdout
-        assert summary.groups() == ("13", "0", "0"), result.stdout
+        assert driver(device, mode, DRIVER_CASES, tmp_path) == (13, 0, 0)
+
+
+@pytest.mark.full
+@pytest.mark.long
+@pytest.mark.parametrize("device", DEVICES)
+def test_problems(device: str, tmp_path: Path) -> None:
+    """Of the kernels' tests: of all types, by the kernel that the library chooses."""
+    lines = []
+    for line in sections()["kernels"][::4]:
+        words = [word for word in line.partition(": ")[2].split() if word[0] == "-" or word[0].isdigit()]
+        lines.append(" ".join(["--reset", *DENSE[1:], *words]))
+    count, unimplemented, failed = driver(device, "R", "\n".join(lines), tmp_path)
+    assert count == len(lines)
+    assert failed == unimplemented < count / 4
 
 
 def test_f64(tmp_path: Path) -> None:
