@@ -5,16 +5,12 @@
 #pragma once
 
 #include "args/quantize_args.h"
-#include "arithmetic/sums_of_lanes.h"
+#include "arithmetic/transpose.h"
 #include "problem/spec.h"
 
 // The type of src before; 0: nothing is quantised.
-static inline int spec_quantized_dt() {
-    return __spirv_SpecConstant(SPEC_QUANTIZED_DT, 0);
-}
-static inline int spec_vectors() {
-    return __spirv_SpecConstant(SPEC_QUANTIZED_VECTORS, 0);
-}
+SPEC_CONSTANT(quantized_dt, SPEC_QUANTIZED_DT, 0)
+SPEC_CONSTANT(vectors, SPEC_QUANTIZED_VECTORS, 0)
 
 static inline int is_u8() {
     return 0;

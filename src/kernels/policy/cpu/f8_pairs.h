@@ -4,10 +4,10 @@
 // instructions: two elements of a column are neighbours, and have a sum each. The two sums are added up
 // at the end of a block.
 // - By tables, where the CPU can (policy/cpu/small_words.h).
-// - Else as f16 (arithmetic/f8_halves.h).
+// - Else as f16 (arithmetic/halves.h).
 #pragma once
 
-#include "arithmetic/f8_halves.h"
+#include "arithmetic/halves.h"
 #include "arithmetic/transpose.h"
 #include "policy/cpu/float_panel.h"
 #include "policy/cpu/float_src.h"
