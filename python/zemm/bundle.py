@@ -22,7 +22,7 @@ from zemm.doctor import CPU_PACKAGES, run_probe
 
 OWN_FILES = ("zemm_time", "libzemm.so.0", "libze_cpu.so")
 RUNTIME = "libintelocl.so"
-# What the runtime opens by name. Of files whose name ends with two letters for an instruction set
+# Files that the runtime opens by name. Of those whose name ends with two letters for an instruction set
 # it opens one, and the server's CPU may be another than this machine's: all of them are taken.
 OPENED_BY_RUNTIME = ("cl.cfg", "clbltfn*.rtl", "cllibrary*", "libocl_svml_*.so", "libtbbmalloc.so.2")
 # The compiler of OpenCL C is more than half of the runtime, and kernels in SPIR-V do not need it.

@@ -243,7 +243,7 @@ class PackedInt4(np.ndarray[Any, Any]):
 
 
 class PackedInt2(PackedInt4):
-    """The same of bytes with four 2-bit values each, as from zemm.pack_int2(): data_type is "u2"."""
+    """Bytes with four 2-bit values each, as from zemm.pack_int2(): data_type is "u2"."""
 
     _bits = 2
 

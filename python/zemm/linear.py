@@ -362,7 +362,7 @@ class Linear:
         return out
 
     def _plan(self, key: tuple[Any, ...], x: Any) -> Plan:
-        """What a call with such an x does. ValueError: x does not fit."""
+        """Plans a call with such an x. ValueError: x does not fit."""
         host, _, _, expert, in_groups = key
         data_type, shape = host.type_name(x, "x"), tuple(x.shape)
         if in_groups and (self.experts is None or expert is not None):

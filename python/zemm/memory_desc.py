@@ -131,7 +131,7 @@ class MemoryDesc:
         return self._copy_of(self._handle)
 
     def reshape(self, dims: Dims) -> "MemoryDesc":
-        """The same bytes with other dims, whose product is the same."""
+        """A descriptor of these bytes with other dims, whose product is equal."""
         c_dims = library.dims(dims)
         try:
             return self._new("memory_desc_reshape", self._handle, *c_dims)
@@ -139,7 +139,7 @@ class MemoryDesc:
             raise InvalidArgumentsError(f"dims of {self!r} cannot become {tuple(dims)}: {error}") from None
 
     def permute_axes(self, permutation: Dims) -> "MemoryDesc":
-        """The same bytes with dimension i moved to the position permutation[i]."""
+        """A descriptor of these bytes with dimension i moved to the position permutation[i]."""
         count, c_permutation = library.ints(permutation, "permutation")
         if count != self.ndims:
             raise InvalidArgumentsError(

@@ -338,7 +338,7 @@ def grouped_matmul_desc(
     reduced_range: bool = False,
     bias: MemoryDesc | None = None,
 ) -> MatmulPrimitiveDesc:
-    """The same for [E, K, N], where each row belongs to the group of a matrix: the executions say how
+    """The descriptor for [E, K, N], where each row belongs to the group of a matrix: the executions say how
     many of all rows. bias: [E, N]."""
     count, k, n = packed.dims
     attr = _matmul_attr(packed, src_dtype, 3, fpmath, src_group, reduced_range)

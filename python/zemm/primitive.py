@@ -43,7 +43,7 @@ class PrimitiveDesc(ProcessBound):
         self._tensors, self._settings = tensors, {} if attr is None else dict(attr._made)
 
     def _problem(self) -> tuple[Any, ...]:
-        """What the descriptor was made of, without the engines. It can be hashed if there are no post-ops."""
+        """The descriptor's parameters, without the engines. They can be hashed if there are no post-ops."""
         tensors = (None if md is None else md.blob for md in self._tensors)  # bytes: without the library
         return type(self), *tensors, frozenset(self._settings.items())
 
@@ -326,7 +326,7 @@ def _right_key(wrong: Any) -> str:
     return f"zemm.ARG_{word}" if word in library.ARG else "a number such as zemm.ARG_SRC"
 
 
-# The low byte is the tensor, whose scales, zero points and sums may be outputs, too.
+# The low byte is the tensor. Its scales, zero points and sums may also be outputs.
 _OUTPUTS = tuple(
     library.ARG[name]
     for name in ("DST", "DYNAMIC_SCALE", "DYNAMIC_ZERO_POINT", "DYNAMIC_REDUCTIONS", "SCRATCHPAD")

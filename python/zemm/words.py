@@ -24,7 +24,7 @@ Peak = Literal[
     "xmx_tf32",
 ]  # fmt: skip
 
-# What a primitive descriptor is asked.
+# Queries of a primitive descriptor.
 MdQuery = Literal["src_md", "weights_md", "dst_md", "scratchpad_md", "exec_arg_md"]
 IntQuery = Literal["memory_consumption_s64", "cache_blob_id_size_s64"]
 
@@ -56,7 +56,7 @@ SubByteType = Literal["s4", "u4", "f4_e2m1", "u2", "int4", "uint4", "float4_e2m1
 Activation = Literal["f32", "f16", "bf16", "int8", "int7"]
 PackedFor = Literal["f32", "f16", "bf16", "s8", "u8"]
 
-# What the quantisers make.
+# Types that the quantisers make.
 ScaleType = Literal["f32", "f16", "bf16"]
 ScaleDType: TypeAlias = ScaleType | Literal["float32", "float16", "bfloat16"] | DTypeObject
 QuantizedType = Literal["s8", "u8"]

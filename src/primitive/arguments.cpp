@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "common/attr.hpp"
 #include "common/error.hpp"
+#include "common/half.hpp"
 #include "common/names.hpp"
 
 namespace zemm {
@@ -273,15 +273,6 @@ memory_map bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
 
 namespace {
 
-// Not by _Float16, whose conversion needs the libgcc of GCC 12 (docs/install.md).
-float half_as_float(uint16_t half) {
-    const int exponent = half >> 10 & 31, fraction = half & 0x3ff;
-    float size = std::ldexp(float(exponent ? fraction | 0x400 : fraction), std::max(exponent, 1) - 25);
-    if (exponent == 31)
-        size = fraction ? NAN : INFINITY;
-    return half & 0x8000 ? -size : size;
-}
-
 // The value of a host scalar as the kernels read it: a scale as f32, a zero point as s32 or f32.
 float scalar_as_float(zemm_data_type_t dt, const void *scalar) {
     uint16_t half;
@@ -290,15 +281,12 @@ float scalar_as_float(zemm_data_type_t dt, const void *scalar) {
     case zemm_f32:
         std::memcpy(&value, scalar, 4);
         return value;
-    case zemm_bf16: {
+    case zemm_bf16:
         std::memcpy(&half, scalar, 2);
-        const uint32_t bits = uint32_t(half) << 16;
-        std::memcpy(&value, &bits, 4);
-        return value;
-    }
+        return bf16_as_float(half);
     case zemm_f16:
         std::memcpy(&half, scalar, 2);
-        return half_as_float(half);
+        return f16_as_float(half);
     default:
         fail(zemm_unimplemented, "a host scalar of data type %s is not read as f32", data_type_name(dt));
     }

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from support_gguf import SMALL_FLOATS, expected, random_blocks
 from support_process import captured
 from support_tree import ROOT
+from zemm._library.lists import GGUF_BLOCKS
 from zemm.gguf.formats import FORMATS, Format, Parts
 
-# Those that zemm has a 4-bit or 8-bit type for. Q1_0 has one bit.
-TYPES = [name for name, form in FORMATS.items() if form.decode and name != "Q1_0"]
+# The backend's type of codes.
+CODES = {row["name"]: row["codes"] for row in GGUF_BLOCKS if row["codes"] != "data_type_undef"}
+TYPES = list(CODES)
 # Values of f4_e2m1 are kept doubled as s8, where 0 and -0 are one, and digits of TQ1_0 stand for many bytes.
 NOT_WRITTEN = ["TQ1_0", *SMALL_FLOATS]
 COUNT = 500  # blocks
@@ -45,11 +47,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def width(form: Format) -> int:
-    """Bits of a code as the backend keeps it: 8 for floats, whose values it doubles, and 4 for u2."""
-    return 4 if str(form.data_type) in ("s4", "u4", "u2") else 8
-
-
 def read(program: Path, name: str, blocks: Bytes) -> Read:
     form = FORMATS[name]
     done = subprocess.run(
@@ -60,18 +57,18 @@ def read(program: Path, name: str, blocks: Bytes) -> Read:
     float_type = np.dtype(np.float16 if is_f16 else np.float32)
     groups = form.elements // form.group * float_type.itemsize
     has_offsets = parts.minimums is not None
-    sizes = [form.elements * width(form) // 8, groups, groups * has_offsets]
+    sizes = [form.elements * int(CODES[name][1]) // 8, groups, groups * has_offsets]
     sizes += [form.block.itemsize * (name not in NOT_WRITTEN)] * 2
     rows = np.frombuffer(done.stdout, np.uint8).reshape(len(blocks), sum(sizes))
     codes, scales, offsets, *changed = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
     floats = [np.ascontiguousarray(part).view(float_type) for part in (scales, offsets)]
     written, restored = changed if name not in NOT_WRITTEN else (None, None)
-    return Read(unpacked(form, codes), floats[0], floats[1] if has_offsets else None, written, restored)
+    return Read(unpacked(name, codes), floats[0], floats[1] if has_offsets else None, written, restored)
 
 
-def unpacked(form: Format, codes: Bytes) -> NDArray[np.int16]:
-    signed = form.less > 0 or not str(form.data_type).startswith("u")
-    if width(form) == 4:
+def unpacked(name: str, codes: Bytes) -> NDArray[np.int16]:
+    signed, bits = CODES[name].startswith("s"), int(CODES[name][1])
+    if bits == 4:
         codes = np.stack([codes & 15, codes >> 4], -1).reshape(len(codes), -1)
         return np.where(signed & (codes > 7), codes.astype(np.int16) - 16, codes.astype(np.int16))
     return codes.view(np.int8 if signed else np.uint8).astype(np.int16)

@@ -58,7 +58,7 @@ def _is_dense(md: MemoryDesc, order: list[int], outer: list[int]) -> bool:
 def _chunks(
     md: MemoryDesc, data: NDArray[np.unsignedinteger], order: list[int], outer: list[int], blocks: list[int]
 ) -> Iterator[tuple[list[slice], NDArray[np.unsignedinteger]]]:
-    """What lies together along the last outer dimension: its place in the plain array, and its elements."""
+    """A run of elements along the last outer dimension: its place in the plain array, and its elements."""
     *others, last = order
     inner = list(md.inner_blks)
     axes = []

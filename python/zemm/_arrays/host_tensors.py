@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 
 
 class Host(Protocol):
-    """What a layer needs of a kind of tensors. Tensors that are `plain` are dense, row-major and
+    """A kind of tensors, with the operations that a layer needs. Plain tensors are dense, row-major and
     aligned."""
 
     def check(self, x: Any, name: str) -> Any:
@@ -33,7 +33,7 @@ class Host(Protocol):
     def is_plain(self, x: Any) -> bool: ...
 
     def form(self, shape: Shape, data_type: DataType) -> Any:
-        """What empty() takes."""
+        """The arguments of empty()."""
 
     def empty(self, form: Any, x: Any) -> Any:
         """A new plain tensor of this form, beside x."""

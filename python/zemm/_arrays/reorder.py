@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm.reorder(), and the quantisation of activations on a device, which is a reorder, too."""
+"""zemm.reorder(), and the quantisation of activations on a device, which is also a reorder."""
 
 from typing import cast
 

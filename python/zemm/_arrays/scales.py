@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What quantisers of activations and of weights share: checks, groups and scales."""
+"""Checks, groups and scales of the quantisers of activations and of weights."""
 
 import math
 from typing import Any, cast, get_args

@@ -126,7 +126,7 @@ def from_array(array: NDArray[Any]) -> torch.Tensor:
 
 
 def sharing(array: NDArray[Any]) -> torch.Tensor:
-    """The same with the bytes of the array if it is dense and row-major."""
+    """A tensor with the bytes of the array if it is dense and row-major."""
     names = {numpy_dtype(name): dtype for name, dtype in _DTYPES.items()}
     plain = np.ascontiguousarray(array)
     tensor = torch.from_numpy(plain.reshape(-1).view(np.uint8)).view(names[plain.dtype])

@@ -91,7 +91,7 @@ def describe(engine: zemm.Engine) -> Facts:
 
 
 def processor_flags() -> set[str]:
-    """What Linux says that the processor has."""
+    """The processor's features, as Linux names them."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -44,7 +44,7 @@ Shape = tuple[int, ...]
 
 # Types of parameters that are not converted, as numpy names them.
 _FLOATS, _INTEGERS = ("float32", "float16", "bfloat16"), ("int32", "int8", "uint8")
-_INSTEAD_OF_0 = 4  # a number of elements that types of fewer than 8 bits can have, too
+_INSTEAD_OF_0 = 4  # a number of elements that types of fewer than 8 bits can also have
 
 
 def matmul(

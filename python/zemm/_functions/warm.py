@@ -14,7 +14,7 @@ from zemm.errors import InvalidArgumentsError
 
 
 class Warmed(NamedTuple):
-    """What zemm.warm() has done. built: kernels that were not on disk before; refused: for each case
+    """The outcome of zemm.warm(). built: kernels that were not on disk before; refused: for each case
     line that cannot run the reason."""
 
     cases: int
@@ -36,7 +36,7 @@ def warm(
     cases: a file with case lines of zemm-benchdnn, or a log that a program has written with
     ZEMM_VERBOSE=profile (or oneDNN with ONEDNN_VERBOSE=1); or case lines themselves, such as
     ["--dt=s8:u8:f32 31x2560:2560x2560"]. Where the library chooses the layout of the weights
-    (--wtag=any), their reorders from ab and ba are built, too.
+    (--wtag=any), their reorders from ab and ba are also built.
 
     engine: by default a GPU if there is one, else the CPU. processes: how many build, by default one
     for each core. echo: is called with a line for each case.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a layer is made of: its calls, and its state in files."""
+"""The parts of a layer: its calls, and its state in files."""

@@ -33,8 +33,8 @@ def add(calls: Any) -> None:
 
 
 def build(calls: Any, engine: Engine, descs: Callable[[Any], Iterable[PrimitiveDesc]]) -> None:
-    """Build the kernels of the call that descs(calls) describes, if anybody would see the line. The other
-    layers are asked what they need by descs(), too."""
+    """Build the kernels of the call that descs(calls) describes, if anybody would see the line. descs()
+    also says what the other layers need."""
     if not building.is_watched():
         return
     device = engine.kind, engine.index
@@ -70,5 +70,5 @@ def _of_all(
 
 
 def kernels_of(pd: PrimitiveDesc) -> set[Any]:
-    """What tells the descriptor's kernels from others."""
+    """The key of the descriptor's kernels."""
     return {(m.name, m.kernel, m.build_flags, tuple(sorted(m.constants.items()))) for m in pd.modules()}

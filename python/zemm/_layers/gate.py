@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What experts do between their two products."""
+"""The function of experts between their two products."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -38,7 +38,7 @@ class Gate:
 
     @property
     def text(self) -> str:
-        """What of_text() reads."""
+        """The text that of_text() reads."""
         return json.dumps(asdict(self))
 
     @staticmethod

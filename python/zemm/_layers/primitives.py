@@ -60,7 +60,7 @@ def recent(calls: "OrderedDict[_Key, _Call]", key: _Key, make: Callable[[], _Cal
 
 @dataclass
 class Plan:
-    """What a call with an x of some kind, type and shape does: checked once, for a thread.
+    """A call with an x of some kind, type and shape: checked once, for a thread.
 
     form: of y, for Host.empty(). converts: x becomes the type of src. call_key: arguments of
     LinearCalls.get(). call: once there was such a call."""
@@ -78,7 +78,7 @@ class Plan:
 
 
 class _Kept(threading.local):
-    """What a thread keeps: plans by what they depend on, and calls."""
+    """Plans, by what they depend on, and calls that a thread keeps."""
 
     def __init__(self) -> None:
         self.plans: dict[tuple[Any, ...], Plan] = {}
@@ -249,7 +249,7 @@ class LinearCalls:
     def descs(
         self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None, in_groups: bool
     ) -> Iterator[PrimitiveDesc]:
-        """What a call executes. A layer without experts takes all calls as its own."""
+        """The executions of a call. A layer without experts takes all calls as its own."""
         has_experts = len(self._weights.dims) == 3
         with self._lock.current:
             weights, bias = self._target(expert if has_experts else None)

@@ -58,7 +58,7 @@ class Slot:
 
     @property
     def operand(self) -> Memory:
-        """What a matmul takes."""
+        """The memory that a matmul takes."""
         return self.memory
 
     def places(self, tensor: int, offset: int = 0) -> list[Place]:
@@ -67,7 +67,7 @@ class Slot:
 
 
 class GroupedSlot(Slot):
-    """The same for a matrix whose rows belong to `count` groups, one after the other."""
+    """A slot for a matrix whose rows belong to `count` groups, one after the other."""
 
     def __init__(self, shape: Shape, data_type: DataType, engine: Engine, count: int) -> None:
         md = MemoryDesc.grouped(shape, data_type, 0, count)

@@ -139,7 +139,7 @@ def _checked(
 
 
 def _as_type(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDArray[Any]:
-    """The same numbers in a type. ValueError: it cannot hold them, or they are integers where floats
+    """Converts numbers to a type. ValueError: it cannot hold them, or they are integers where floats
     are expected: these may be the bytes of floats."""
     if array.dtype.newbyteorder("=") == dtype:
         return array.astype(dtype, copy=False)

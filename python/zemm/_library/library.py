@@ -197,7 +197,7 @@ def pointer_to(data: NDArray[Any]) -> Any:
 
 
 def sizes_of(data: NDArray[np.int64]) -> Any:
-    """The same for sizes of bound_call()."""
+    """The sizes of bound_call(), without a copy."""
     return ffi.from_buffer(_SIZES, data)
 
 
@@ -280,7 +280,7 @@ def layer_call(
 
 
 def bound_call(made: tuple[Any, Any]) -> Callable[..., bool]:
-    """What layer_call() has made as one call of the extension: a function of stream, src, dst, scratch
+    """The result of layer_call() as one call of the extension: a function of stream, src, dst, scratch
     (pointers), sizes, rows and wait. It submits the executions, and waits for the stream if wait is true,
     unless something fails. sizes: the number of rows of each expert, int64, for all `rows` together; NULL
     without experts. False: sizes do not fit, and nothing was done."""

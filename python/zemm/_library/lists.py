@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types, algorithms, GPUs, scalings of floats and instruction sets. The heads of
-src/lists/types.def and algs.def, of src/lists/gpus.def, src/lists/scalings.def and src/lists/isa.def
-explain the columns."""
+"""Data types, algorithms, GPUs, scalings of floats, instruction sets and ggml's blocks. The heads of the
+lists in src/lists explain the columns."""
 
 import json
 from collections.abc import Iterable
@@ -84,6 +83,7 @@ FLOAT_SCALINGS = {
 ISAS = _isas("ZEMM_CPU_ISA", "ZEMM_XE_ISA")
 UNITS = _isas("ZEMM_UNIT")  # that multiply
 FAMILIES = _isas("ZEMM_FAMILY")  # of kernels
+GGUF_BLOCKS = tuple(_LISTS["gguf_blocks"])
 GPUS: tuple[dict[str, Any], ...] = tuple(_LISTS["gpus"])  # the rows of all macros
 
 
@@ -105,7 +105,7 @@ def own_and_emulated(kind: str, features: Iterable[str]) -> tuple[list[str], lis
 
 
 def isas_with(*names: str) -> frozenset[str]:
-    """The instruction sets of these names, with those that they need or have, too."""
+    """The instruction sets of these names, and all that they need or have."""
     found = set(names)
     for name, row in reversed(ISAS.items()):
         if name in found:

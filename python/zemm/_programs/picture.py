@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pictures by matplotlib have in common: their style, and how they become a part of a page."""
+"""The style of pictures by matplotlib, and how they become a part of a page."""
 
 import io
 import re

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs and building kernels show on a terminal."""
+"""The output of programs, and of building kernels, on a terminal."""

@@ -34,7 +34,7 @@ class _Creation:
 
 
 class Watch:
-    """What this process creates now, for each thread."""
+    """The primitives that this process creates now, for each thread."""
 
     def __init__(self) -> None:
         self.running: dict[int, _Creation] = {}

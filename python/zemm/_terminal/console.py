@@ -17,7 +17,7 @@ UNREAD = 141  # the code that a shell gives for a program that SIGPIPE has ended
 
 
 def program(main: Callable[P, int]) -> Callable[P, int]:
-    """The same function, which prints any text. It is no error for it that the reader of stdout has gone: it
+    """The function, made to print any text. It is no error for it that the reader of stdout has gone: it
     ends, prints nothing, and returns UNREAD."""
 
     @wraps(main)

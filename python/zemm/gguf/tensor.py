@@ -57,7 +57,7 @@ class Tensor:
 
     @cached_property
     def _blocks(self) -> NDArray[Any]:
-        """The file's blocks, [.., N, blocks of a row]. Floating-point elements are blocks, too."""
+        """The file's blocks, [.., N, blocks of a row]. A floating-point element counts as a block."""
         return self._data.view(self._format.block).reshape(*self._dims[:0:-1], -1)
 
     @cached_property
@@ -75,7 +75,7 @@ class Tensor:
         return Parts(codes, scales, minimums)
 
     def _codes(self, parts: Parts) -> NDArray[Any]:
-        """Those of _parts with one in each byte, [.., N, K]."""
+        """The values of _parts, one in each byte, [.., N, K]."""
         if self.data_type not in SUB_BYTE:
             return parts.codes
         codes = split(parts.codes, TYPES[self.data_type].bits).reshape(self._dims[::-1])

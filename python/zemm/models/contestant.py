@@ -66,7 +66,7 @@ class Agreement:
 
 @dataclass
 class Entry:
-    """What is known of a contestant. cold: with an empty cache of kernels. refusal: why it is left out."""
+    """The figures of a contestant. cold: with an empty cache of kernels. refusal: why it is left out."""
 
     who: Contestant
     version: str = ""

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def measured(load: Callable[[], T], version: str) -> tuple[T, Loaded]:
-    """What load() returns, and the figures of the call. version: of the runtime."""
+    """The model that load() returns, and the figures of the call. version: of the runtime."""
     base, began = process_memory.resident(), time.perf_counter()
     made = load()
     seconds = time.perf_counter() - began

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --model names: a folder with a checkpoint of Transformers, or a GGUF file."""
+"""The model that --model names: a folder with a checkpoint of Transformers, or a GGUF file."""
 
 import json
 from dataclasses import dataclass

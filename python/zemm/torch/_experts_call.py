@@ -92,7 +92,7 @@ class ExpertsCall:
         routes = tensor("routes", (experts + rows,), "s32", SCRATCH, 0)
         x = tensor("x", (tokens, up.in_features), types.x, X)
         y = tensor("y", (tokens, down.out_features), types.y, Y)
-        # What a layer takes and what it gives are two places, which the layers share.
+        # Inputs and outputs of layers have two places, which the layers share.
         taken = aligned(routes.slot.size)
         up_src = tensor("src", (rows, up.in_features), gathered, SCRATCH, taken)
         down_src = tensor("src", (rows, down.in_features), gated, SCRATCH, taken)

@@ -50,7 +50,7 @@ class LayerModule(torch.nn.Module):
         return bool(own) and all(map(is_, map(self._buffers.get, PARTS), own))
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
-        """What to(), half(), cuda() and their relatives call: the layer stays on its engine."""
+        """to(), half(), cuda() and their relatives call this: the layer stays on its engine."""
         self.float_dtype = dtype_after(fn, self.float_dtype or torch.float32, type(self).__name__)
         return self
 

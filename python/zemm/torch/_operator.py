@@ -73,7 +73,7 @@ def _fake(x: torch.Tensor, layer: list[torch.Tensor], *args: Any) -> torch.Tenso
 
 
 def _refuse_gradients(keyset: Any, x: torch.Tensor, *args: Any) -> torch.Tensor:
-    """What runs before the operator where gradients are recorded, in either direction."""
+    """Runs before the operator where gradients are recorded, in either direction."""
     refuse_gradient(x, "x")
     refuse_tangent(x, "x")
     after = keyset & torch._C._after_autograd_keyset

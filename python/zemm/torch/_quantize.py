@@ -201,7 +201,7 @@ def _quantised(module: Source, arguments: dict[str, Any], made: _Made) -> torch.
 
 
 def _note_of_scales(new: Any, arguments: dict[str, Any]) -> str:
-    """What to say of scales that have another type than was asked for."""
+    """The remark on scales of another type than was asked for."""
     layer = (new.table if isinstance(new, QuantEmbedding) else new).layer
     if layer is None or layer.weights.scales is None:
         return ""

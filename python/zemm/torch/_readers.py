@@ -59,7 +59,7 @@ def _layers(module: torch.nn.Module, use: _Use) -> Iterator[torch.nn.Module]:
 
 @lru_cache(maxsize=1024)
 def _uses_of(kind: type[torch.nn.Module]) -> tuple[_Use, ...]:
-    """What forward() of a class does with weights of its layers, and the methods that it calls."""
+    """The uses that forward() of a class makes of weights of its layers, and the methods that it calls."""
     if kind.__module__.partition(".")[0] in ("torch", "zemm", "peft"):
         return ()
     found: list[_Use] = []
@@ -121,7 +121,7 @@ def _tests_around(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[tu
 
 
 def _truth(test: ast.expr, module: Any) -> bool | None:
-    """What a test is for a module that is not trained. None: that is not known before a call."""
+    """The result of a test for a module that is not trained. None: it is not known before a call."""
     if isinstance(test, ast.BoolOp):
         decides = isinstance(test.op, ast.Or)
         values = [_truth(part, module) for part in test.values]

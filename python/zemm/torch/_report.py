@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What quantize_() did with each layer of a model, as a table."""
+"""The report of quantize_(): a table with each layer of a model."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ class _Layout:
 
 @lru_cache(maxsize=64)
 def _layout(config: bytes) -> _Layout:
-    """What a description of a layer (zemm.torch._parts) says of its rows."""
+    """The rows of a layer, as its description (zemm.torch._parts) has them."""
     about = json.loads(config)
     md = MemoryDesc(about["dims"], about["weights_dtype"], about["tag"])
     of_k, of_n = (_offsets(md, axis) for axis in (0, 1))

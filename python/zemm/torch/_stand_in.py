@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a module that replaces one of torch has in place of parameters: tensors that others can read."""
+"""Stand-ins for the parameters of a module that replaces one of torch: tensors that others can read."""
 
 from collections.abc import Callable
 from typing import Any
@@ -120,8 +120,8 @@ class StandIn(torch.nn.Module):
 
 
 def dtype_after(fn: Callable[[torch.Tensor], torch.Tensor], dtype: torch.dtype, kind: str) -> torch.dtype:
-    """What `fn`, which to(), half(), cuda() and their relatives give to _apply(), makes of a floating type.
-    ValueError: it moves tensors to another device."""
+    """The type to which `fn` converts a floating type. to(), half(), cuda() and their relatives give `fn` to
+    _apply(). ValueError: it moves tensors to another device."""
     try:
         made = fn(torch.empty(0, dtype=dtype, device="cpu"))
         place = made.device

@@ -16,7 +16,7 @@ _NOTHING = object()
 
 @dataclass
 class Faults:
-    """What is wrong with a layer of a state dict: names, and sentences in torch's words."""
+    """Faults of a layer in a state dict: names, and sentences in torch's words."""
 
     missing: list[str] = field(default_factory=list)
     unexpected: list[str] = field(default_factory=list)

@@ -44,7 +44,7 @@ def nbytes_of(weight: Any) -> int:
 
 
 def arguments_of(weight: Any) -> dict[str, Any]:
-    """What Linear.from_quantized() takes. ValueError: zemm does not take the weight."""
+    """The arguments of Linear.from_quantized(). ValueError: zemm does not take the weight."""
     problem = problem_of(weight)
     if problem is not None:
         raise InvalidArgumentsError(f"linear: {problem}")

@@ -62,7 +62,7 @@ def _layer_of(module: QuantLinear) -> Linear:
 
 
 class _Style(ParallelStyle):
-    """What parallelize_module() calls, and under the name install_forward() the plans of Transformers."""
+    """parallelize_module() calls this; plans of Transformers do so under the name install_forward()."""
 
     along: Along
 

@@ -32,7 +32,7 @@ def place_of(name: str, module: torch.nn.Module) -> ExpertsPlace | None:
 
 @dataclass(frozen=True)
 class Parts:
-    """What a checkpoint calls the layers of an expert: the gate and the layer beside it, or that alone; and
+    """The names of an expert's layers in a checkpoint: the gate and the layer beside it, or that alone; and
     the last one. converters: those of Transformers that would put them together. renamings: what these also
     do to the name of the experts, before 5.5."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What replaces the experts of a model: two products in groups, whatever the number of experts.
+"""The module that replaces the experts of a model: two products in groups, whatever the number of experts.
 
 It is called as modules behind Transformers' experts interface are: with the tokens, the experts of each
 token and their weights. Rows are sorted by expert, so that one matmul multiplies those of all.
@@ -81,7 +81,7 @@ class QuantExperts(torch.nn.Module):
     def _in_steps(
         self, hidden_states: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor
     ) -> torch.Tensor:
-        """The same on a GPU, or with a function between the products that zemm does not know."""
+        """The call on a GPU, or with a function between the products that zemm does not know."""
         tokens, top_k = top_k_index.shape
         experts, order = torch.sort(top_k_index.reshape(-1), stable=True)
         sizes = torch.bincount(experts, minlength=self.num_experts)

@@ -21,7 +21,7 @@ def has_gate(original: Any) -> bool:
 
 
 def between(original: Any, rows: torch.Tensor) -> torch.Tensor:
-    """What a module behind Transformers' experts interface does with the rows of its first product."""
+    """The function of a module behind Transformers' experts interface between its two products."""
     made: torch.Tensor = original._apply_gate(rows) if has_gate(original) else original.act_fn(rows)
     return made
 

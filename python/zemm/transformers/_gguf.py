@@ -187,7 +187,7 @@ class _Loader:
         return [key.removesuffix(".weight") for key, of in tied.items() if of == f"{path}.weight"]
 
     def _embedding(self, path: str, packed: QuantLinear) -> QuantEmbedding:
-        """The embedding of a packed table, which becomes its heads, too."""
+        """The embedding of a packed table, which its heads also multiply by."""
         heads = self._heads(path)
         if not heads:
             made = QuantEmbedding(packed.out_features, packed.in_features, dtype=self._dtype)
@@ -218,7 +218,7 @@ class _Loader:
         return rows if is_order else None
 
     def _scale(self, name: str) -> NDArray[np.float32] | None:
-        """What llama.cpp multiplies products with a tensor by."""
+        """The factor of llama.cpp for products with a tensor."""
         stem, _, leaf = name.rpartition(".")
         own = f"{stem}.scale"
         return self._file[own].dequantize() if leaf == "weight" and self._is_scale(own) else None

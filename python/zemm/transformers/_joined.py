@@ -57,7 +57,7 @@ def _type(layer: Quantized) -> DataType:
 
 
 def _kind(layer: Quantized) -> tuple[Any, ...]:
-    """What must be equal. N may differ, as the layer beside a gate has its own."""
+    """The properties that must be equal. N may differ, as the layer beside a gate has its own."""
     values = as_array(layer.values, "values")
     k_axis = -1 if layer.transposed else -2
     return (

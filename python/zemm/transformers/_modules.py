@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What replaces a linear layer of a model, and what is said where nothing can."""
+"""Replaces linear layers of a model, or says why not."""
 
 import re
 from collections.abc import Iterator

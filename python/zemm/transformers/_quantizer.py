@@ -56,7 +56,7 @@ def tied_modules(model: Any) -> set[str]:
 
 
 def prepare_to_run(model: Any) -> None:
-    """What a model needs once it has its layers."""
+    """Prepares a model that has its layers for calls."""
     model.requires_grad_(False)  # the layers refuse gradients
     share_cores()
 
@@ -301,7 +301,7 @@ def _place_of(name: str, module: torch.nn.Linear) -> Place:
 
 
 class _Renaming:
-    """What a model's conversions do to the name of a tensor. Asking changes them, so copies are asked."""
+    """The name that a model's conversions give a tensor. Asking changes them, so copies are asked."""
 
     def __init__(self, conversions: list[Any]) -> None:
         from transformers.core_model_loading import WeightConverter, WeightRenaming

@@ -67,7 +67,7 @@ def _naming(reader: Callable[..., Any]) -> Callable[..., Any]:
     return read
 
 
-# What Transformers had for the methods that are replaced. None: nothing.
+# The quantizers of Transformers that are replaced, by method. None: there was none.
 _replaced: dict[str, tuple[Any, Any]] = {}
 _readers: list[tuple[Any, str, Any]] = []
 

@@ -13,7 +13,7 @@ from zemm.benchdnn.grammar.dtypes import BY_NAME, Floats, rounded
 CHUNK = 64
 _BLOCK = 2**14 * CHUNK
 KINDS = {"SRC": 0, "WEI": 1, "BIA": 2, "DST": 3}
-# Those of benchdnn, but s8 has 6 bits, which ggml's Q6_K has, too.
+# Ranges of benchdnn, but s8 has 6 bits, as ggml's Q6_K has.
 _REAL_RANGES = {
     "f32": (-1024, 1024), "f64": (-1024, 1024), "s32": (-1024, 1024), "bf16": (-32, 32), "f16": (-8, 8),
     "s8": (-32, 31), "u8": (0, 64), "s4": (-8, 7), "u4": (0, 15), "u2": (0, 3),

@@ -13,7 +13,7 @@ from zemm.benchdnn.grammar.dtypes import Floats, rounded
 
 def drawn(dims: tuple[int, ...], dt: str, filling: Filling, attributes: Attributes) -> Floats:
     """The values of src for a checked run. The largest element of a group is that integer times a power of
-    two, so that scales are exact; others lie between integers, too."""
+    two, so that scales are exact; others may lie between integers."""
     *leading, k = dims
     count = int(np.prod(dims))
     if not count:
@@ -31,7 +31,7 @@ def drawn(dims: tuple[int, ...], dt: str, filling: Filling, attributes: Attribut
 
 
 def quantized(src: Floats, attributes: Attributes) -> Floats:
-    """What the integers that zemm quantises src to stand for: [.., K]."""
+    """The values of the integers to which zemm quantises src: [.., K]."""
     size = min(attributes.src_dyn_quant, max(src.shape[-1], 1))
     codes, scales = symmetric(in_groups(src.astype(np.float64), size), largest_quantized(attributes), "f32")
     values = codes.astype(np.float32) * scales[..., None]

@@ -24,7 +24,7 @@ _TABLE: dict[str, dict[str, Range]] = {
     "DST": {"f16": (-4, 4), "f8_e5m2": (-4, 4), "f8_e4m3": (-4, 4), "f4_e2m1": (-2, 2), "s8": (-4, 4),
             "u8": (0, 8), "s32": (-128, 128)},
 }  # fmt: skip
-# Those of inner products that are different.
+# Ranges of inner products, where they differ.
 _IP_TABLE: dict[str, dict[str, Range]] = {
     "SRC": {"f32": (-32, 32)}, "WEI": {"f32": (-32, 32), "bf16": (-8, 8)}, "DST": {"u8": (0, 160)},
 }  # fmt: skip

@@ -38,5 +38,5 @@ def _counts(rows: int, columns: int, stored: int) -> list[int]:
 
 
 def _in_turn(total: int, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What each row gets if each in turn takes as many as it wants, until `total` are taken."""
+    """The share of each row if each in turn takes as many as it wants, until `total` are taken."""
     return np.clip(total - (np.cumsum(wanted) - wanted), 0, wanted)

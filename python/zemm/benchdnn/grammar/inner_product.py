@@ -42,7 +42,7 @@ class InnerProduct(Descriptor):
         return self.m, self.n
 
     def with_batch(self, mb: int) -> "InnerProduct":
-        """The same problem with MB = mb; 0 leaves it as it is."""
+        """A copy of the problem with MB = mb; 0 leaves MB as it is."""
         return replace(self, src=(mb, *self.src[1:])) if mb else self
 
     def token(self, canonical: bool = False) -> str:

@@ -208,7 +208,7 @@ _PRINTED = _KNOBS[: [knob.name for knob in _KNOBS].index("verbose")]
 NAMES = tuple(_BY_NAME)
 
 
-# What a mode sets, beside itself.
+# Settings that a mode brings.
 _MODES: dict[str, dict[str, Any]] = {
     "R": {"mode_modifier": "M"},
     "F": {"mode_modifier": "PM", "max_ms_per_prb": 10},

@@ -55,7 +55,7 @@ class Ggml:
         return self.ffi.gc(self.base.ggml_init(params[0]), self.base.ggml_free)
 
     def _extra_buffer_types(self, reg: Any) -> list[Any]:
-        """Those in which the CPU backend repacks weights for its fastest kernels."""
+        """The types of buffers in which the CPU backend repacks weights for its fastest kernels."""
         address = self.base.ggml_backend_reg_get_proc_address(reg, b"ggml_backend_dev_get_extra_bufts")
         if not address:
             return []

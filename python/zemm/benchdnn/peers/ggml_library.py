@@ -16,7 +16,7 @@ from zemm.gguf.formats import FORMATS
 
 VARIABLE = "ZEMM_GGML_LIBRARY"
 _BASE = "libggml-base.so"
-# What the two need. They are opened by name first: builds of llama.cpp have run paths with an empty
+# Libraries that the two need. They are opened by name first: builds of llama.cpp have run paths with an empty
 # element, which is the current directory.
 _NEEDED = ("libgcc_s.so.1", "libstdc++.so.6", "libgomp.so.1")
 TYPES = {name: FORMATS[name].number for name in ("F32", "Q8_0", "Q6_K", "Q4_0", "Q4_1", "Q4_K", "MXFP4")}

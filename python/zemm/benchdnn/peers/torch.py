@@ -16,7 +16,7 @@ from zemm.benchdnn.peers.torch_quantised import is_quantised, packed
 from zemm.benchdnn.peers.weight_only import matrices
 
 _FLOATS = ("f32", "bf16", "f16")
-# What f32 may be multiplied in: `medium` allows bf16, `high` tf32.
+# The precision of products of f32: `medium` allows bf16, `high` tf32.
 _PRECISIONS = {"bf16": "medium", "any": "medium", "tf32": "high"}
 
 

@@ -20,7 +20,7 @@ _LETTERS = 130  # of a line
 
 
 class Charts(NamedTuple):
-    """What is drawn of a run."""
+    """The charts of a run."""
 
     run: Run
     line: Roofline
@@ -54,7 +54,7 @@ def svg(drawn: Charts) -> str:
 
 
 def _caption(drawn: Charts) -> str:
-    """What the charts show."""
+    """The caption of the charts."""
     run = drawn.run
     clock = "the host's clock around a synchronous call" if run.clock == "host" else "the device's clock"
     parts = [f"Best run of each case, by {clock}."]

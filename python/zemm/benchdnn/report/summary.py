@@ -36,7 +36,7 @@ def implementations(counts: Counter[str]) -> str:
 
 
 def implementations_csv(counts: Counter[str]) -> str:
-    """The same in one line."""
+    """The summary in one line."""
     return ",".join(["benchdnn_summary", "impl_names", *(f"{name}:{n}" for name, n in _ranked(counts))])
 
 

@@ -92,7 +92,7 @@ class Buffer:
         return twin
 
     def damage(self) -> str:
-        """What was written that must not be; '' if nothing. On a GPU there are no guards."""
+        """The place that was written and must not be; '' if there is none. On a GPU there are no guards."""
         for part, content in enumerate(self.metadata, 1):
             if not np.array_equal(self.memory.read(part), content.view(np.uint8)):
                 return f"buffer {part}, which is an input,"

@@ -88,7 +88,7 @@ def needs_the_memory(case: Case, count: int) -> bool:
 
 
 def shortage(needed: Footprint, there_is: Capacity) -> str:
-    """What there is too little memory for; '' if a case fits."""
+    """The reason why memory does not suffice; '' if a case fits."""
     if needed.device > SHARE * there_is.device:
         return "not enough memory of the device"
     if needed.largest > there_is.allocation:

@@ -31,8 +31,8 @@ class Peaks:
     read_now: float = 0.0
 
     def at(self, read: float) -> "Peaks":
-        """The same limits with the read bandwidth of one case. `values` is shared, so that a later
-        raise_to() of this object counts for the new one, too."""
+        """These limits with the read bandwidth of one case. `values` is shared, so that a later
+        raise_to() of this object also counts for the new one."""
         return replace(self, read_now=read)
 
     def value(self, name: str) -> float:

@@ -12,7 +12,7 @@ from zemm.transformers._formats.format import Format
 from zemm.transformers._formats.gptq import Gptq
 from zemm.transformers._formats.mxfp4 import Mxfp4
 
-# What makes a format of a quantization_config.
+# Functions that make a format of a quantization_config.
 FORMATS: dict[str, Callable[[Mapping[str, Any]], Format]] = {
     "gptq": Gptq,
     "awq": Awq,

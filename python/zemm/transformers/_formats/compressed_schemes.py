@@ -157,8 +157,8 @@ def _block(value: Any, where: str) -> tuple[int, int]:
 
 
 def _input(found: Mapping[str, Any] | None, where: str) -> dict[str, Any]:
-    """Integers stay integers where int8 with a scale for each row is at least as exact. So an
-    asymmetric input is multiplied as it is, and a floating-point one, too."""
+    """Integers stay integers where int8 with a scale for each row is at least as exact. So
+    asymmetric and floating-point inputs are multiplied as they are."""
     if found is None:
         return {"int8_group": None, "is_static": False}
     where = f"input_activations of {where}"

@@ -30,8 +30,7 @@ from zemm.words import DataType
 
 Shape = tuple[int, ...]
 _E8M0 = (torch.uint8, torch.float8_e8m0fnu)
-# What a checkpoint may have for inputs that are quantised with scales of their own: zemm finds its scales
-# in each input.
+# Scales of inputs that a checkpoint may have. zemm finds those of each input instead.
 _OF_INPUTS = ("input_scale", "input_zero_point", "input_global_scale")
 
 
@@ -51,7 +50,7 @@ class CompressedTensors(Format):
         return scheme
 
     def is_stored(self, place: Place, checkpoint: Checkpoint) -> bool:
-        """Layers of floats may have sizes that the scheme cannot store, and have a tensor `weight`, too."""
+        """Layers of floats may have sizes that the scheme cannot store. They also have a tensor `weight`."""
         weight = f"{place.name}.weight"
         if f"{weight}_packed" in checkpoint or f"{weight}_scale" in checkpoint:
             return True
@@ -113,7 +112,7 @@ class CompressedTensors(Format):
 
 
 def _unit(scheme: Scheme) -> int:
-    """What K is a multiple of in the package. Where it is 1, the last group or block of K may be shorter."""
+    """The package wants K to be a multiple of this. Where it is 1, the last group or block may be shorter."""
     if scheme.format == MXFP8:
         return scheme.group or 1
     return math.lcm(scheme.group or 1, 2) if scheme.format in (NVFP4, MXFP4) else 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a format of checkpoints has to say: which tensors it stores for a linear layer, and how they become a
+"""The interface of a format of checkpoints: which tensors it stores for a linear layer, and how they become a
 zemm.Linear. Each format is a module of this folder."""
 
 import warnings
@@ -123,7 +123,7 @@ class Quantized:
 class Format(ABC):
     """A format, with the settings of a checkpoint's quantization_config."""
 
-    # Whether output embeddings may be quantised, too, unless they share their weights.
+    # Whether output embeddings may be quantised unless they share their weights.
     takes_heads = True
 
     def __init__(self, config: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ class GroupedFormat(Format):
         self._dynamic: list[tuple[str, Callable[[str], bool], Mapping[str, Any]]] = []
         for name, override in objects(config, "dynamic").items():
             fits = pattern(name.removeprefix("+:").removeprefix("-:"), f"dynamic of {CONFIG}")
-            # What is null is as in the whole checkpoint.
+            # A value of null stands for that of the whole checkpoint.
             own = {key: value for key, value in override.items() if value is not None}
             self._settings(own, f"{name!r} of dynamic of {CONFIG}")
             self._dynamic.append((name, fits, own))
