@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of primitive attributes and of lists of post-ops.
+// Entry points of primitive attributes and of lists of post-ops. Those of regular attributes are made from
+// lists/attributes.def.
 #include "common/attr_ops.hpp"
 #include "common/error.hpp"
 #include "zemm/zemm.h"
@@ -65,9 +66,29 @@ zemm_status_t zemm_primitive_attr_destroy(zemm_primitive_attr_t attr) {
     return zemm_success;
 }
 
+#define ACCESSORS(name, type, parameter, value, set)                                                         \
+    zemm_status_t zemm_primitive_attr_get_##name(const_zemm_primitive_attr_t attr, type *parameter) {        \
+        return with(attr, [&](auto &a) { put(parameter, #parameter, value(a.name)); });                      \
+    }                                                                                                        \
+    zemm_status_t zemm_primitive_attr_set_##name(zemm_primitive_attr_t attr, type parameter) {               \
+        return with(attr, [&](auto &a) { set; });                                                            \
+    }
+#define ZEMM_FLAG_ATTRIBUTE(name, ...) ACCESSORS(name, int, value, int, a.name = value != 0)
+#define ZEMM_MODE_ATTRIBUTE(name, ...) ACCESSORS(name, zemm_##name##_t, mode, , set_##name(a, mode))
+#define ZEMM_SIZE_ATTRIBUTE(name, parameter, ...)                                                            \
+    ACCESSORS(name, zemm_dim_t, parameter, , set_##name(a, parameter))
+#define ZEMM_TENSOR_ATTRIBUTE(name, ...)                                                                     \
+    zemm_status_t zemm_primitive_attr_set_##name(zemm_primitive_attr_t attr, int arg, int mask,              \
+                                                 int group_ndims, const zemm_dims_t group_dims,              \
+                                                 zemm_data_type_t data_type) {                               \
+        return with(attr, [&](auto &a) { set_##name(a, {arg, mask, group_ndims, group_dims, data_type}); }); \
+    }
+#include "lists/attributes.def"
+#undef ACCESSORS
+
 zemm_status_t zemm_primitive_attr_get_fpmath_mode(const_zemm_primitive_attr_t attr,
                                                   zemm_fpmath_mode_t *mode) {
-    return with(attr, [&](auto &a) { put(mode, "mode", a.fpmath_mode); });
+    return with(attr, [&](auto &a) { put(mode, "mode", a.fpmath_mode.mode); });
 }
 
 zemm_status_t zemm_primitive_attr_set_fpmath_mode(zemm_primitive_attr_t attr, zemm_fpmath_mode_t mode) {
@@ -77,42 +98,14 @@ zemm_status_t zemm_primitive_attr_set_fpmath_mode(zemm_primitive_attr_t attr, ze
 zemm_status_t zemm_primitive_attr_get_fpmath_mode_v2(const_zemm_primitive_attr_t attr,
                                                      zemm_fpmath_mode_t *mode, int *apply_to_int) {
     return with(attr, [&](auto &a) {
-        put_if(mode, a.fpmath_mode);
-        put_if(apply_to_int, int(a.fpmath_apply_to_int));
+        put_if(mode, a.fpmath_mode.mode);
+        put_if(apply_to_int, int(a.fpmath_mode.apply_to_int));
     });
 }
 
 zemm_status_t zemm_primitive_attr_set_fpmath_mode_v2(zemm_primitive_attr_t attr, zemm_fpmath_mode_t mode,
                                                      int apply_to_int) {
     return with(attr, [&](auto &a) { set_fpmath_mode(a, mode, apply_to_int != 0); });
-}
-
-zemm_status_t zemm_primitive_attr_get_deterministic(const_zemm_primitive_attr_t attr, int *value) {
-    return with(attr, [&](auto &a) { put(value, "value", int(a.deterministic)); });
-}
-
-zemm_status_t zemm_primitive_attr_set_deterministic(zemm_primitive_attr_t attr, int value) {
-    return with(attr, [&](auto &a) { a.deterministic = value != 0; });
-}
-
-zemm_status_t zemm_primitive_attr_get_accumulation_mode(const_zemm_primitive_attr_t attr,
-                                                        zemm_accumulation_mode_t *mode) {
-    return with(attr, [&](auto &a) { put(mode, "mode", a.accumulation_mode); });
-}
-
-zemm_status_t zemm_primitive_attr_set_accumulation_mode(zemm_primitive_attr_t attr,
-                                                        zemm_accumulation_mode_t mode) {
-    return with(attr, [&](auto &a) { set_accumulation_mode(a, mode); });
-}
-
-zemm_status_t zemm_primitive_attr_get_scratchpad_mode(const_zemm_primitive_attr_t attr,
-                                                      zemm_scratchpad_mode_t *mode) {
-    return with(attr, [&](auto &a) { put(mode, "mode", a.scratchpad_mode); });
-}
-
-zemm_status_t zemm_primitive_attr_set_scratchpad_mode(zemm_primitive_attr_t attr,
-                                                      zemm_scratchpad_mode_t mode) {
-    return with(attr, [&](auto &a) { set_scratchpad_mode(a, mode); });
 }
 
 zemm_status_t zemm_primitive_attr_get_rounding(zemm_primitive_attr_t attr, int arg,
@@ -128,7 +121,7 @@ zemm_status_t zemm_primitive_attr_set_rounding(zemm_primitive_attr_t attr, int a
 zemm_status_t zemm_primitive_attr_get_dropout(const_zemm_primitive_attr_t attr,
                                               const_zemm_memory_desc_t *mask_desc) {
     return with(attr,
-                [&](auto &a) { put<const_zemm_memory_desc_t>(mask_desc, "mask_desc", &a.dropout_mask); });
+                [&](auto &a) { put<const_zemm_memory_desc_t>(mask_desc, "mask_desc", &a.dropout.mask); });
 }
 
 zemm_status_t zemm_primitive_attr_set_dropout(zemm_primitive_attr_t attr,
@@ -141,10 +134,10 @@ zemm_status_t zemm_primitive_attr_get_dropout_v2(const_zemm_primitive_attr_t att
                                                  zemm_data_type_t *seed_dt, int *use_offset,
                                                  int *use_host_scalars) {
     return with(attr, [&](auto &a) {
-        put_if<const_zemm_memory_desc_t>(mask_desc, &a.dropout_mask);
-        put_if(seed_dt, a.dropout_seed_dt);
-        put_if(use_offset, int(a.dropout_use_offset));
-        put_if(use_host_scalars, int(a.dropout_use_host_scalars));
+        put_if<const_zemm_memory_desc_t>(mask_desc, &a.dropout.mask);
+        put_if(seed_dt, a.dropout.seed_dt);
+        put_if(use_offset, int(a.dropout.use_offset));
+        put_if(use_host_scalars, int(a.dropout.use_host_scalars));
     });
 }
 
@@ -157,11 +150,6 @@ zemm_status_t zemm_primitive_attr_set_dropout_v2(zemm_primitive_attr_t attr,
 
 zemm_status_t zemm_primitive_attr_set_scales_mask(zemm_primitive_attr_t attr, int arg, int mask) {
     return zemm_primitive_attr_set_scales(attr, arg, mask, 0, nullptr, zemm_f32);
-}
-
-zemm_status_t zemm_primitive_attr_set_scales(zemm_primitive_attr_t attr, int arg, int mask, int group_ndims,
-                                             const zemm_dims_t group_dims, zemm_data_type_t data_type) {
-    return zemm_primitive_attr_set_scales_v2(attr, arg, mask, group_ndims, group_dims, data_type, 0);
 }
 
 zemm_status_t zemm_primitive_attr_set_scales_v2(zemm_primitive_attr_t attr, int arg, int mask,
@@ -184,12 +172,6 @@ zemm_status_t zemm_primitive_attr_set_zero_points_mask(zemm_primitive_attr_t att
     return zemm_primitive_attr_set_zero_points(attr, arg, mask, 0, nullptr, zemm_s32);
 }
 
-zemm_status_t zemm_primitive_attr_set_zero_points(zemm_primitive_attr_t attr, int arg, int mask,
-                                                  int group_ndims, const zemm_dims_t group_dims,
-                                                  zemm_data_type_t data_type) {
-    return zemm_primitive_attr_set_zero_points_v2(attr, arg, mask, group_ndims, group_dims, data_type, 0);
-}
-
 zemm_status_t zemm_primitive_attr_set_zero_points_v2(zemm_primitive_attr_t attr, int arg, int mask,
                                                      int group_ndims, const zemm_dims_t group_dims,
                                                      zemm_data_type_t data_type, int is_on_host) {
@@ -198,43 +180,12 @@ zemm_status_t zemm_primitive_attr_set_zero_points_v2(zemm_primitive_attr_t attr,
     });
 }
 
-zemm_status_t zemm_primitive_attr_set_offsets(zemm_primitive_attr_t attr, int arg, int mask, int group_ndims,
-                                              const zemm_dims_t group_dims, zemm_data_type_t data_type) {
-    return with(attr, [&](auto &a) { set_offsets(a, {arg, mask, group_ndims, group_dims, data_type}); });
-}
-
-zemm_status_t zemm_primitive_attr_set_precomputed_reductions(zemm_primitive_attr_t attr, int arg, int mask,
-                                                             int group_ndims, const zemm_dims_t group_dims,
-                                                             zemm_data_type_t data_type) {
-    return with(attr, [&](auto &a) {
-        set_precomputed_reductions(a, {arg, mask, group_ndims, group_dims, data_type});
-    });
-}
-
-zemm_status_t zemm_primitive_attr_get_saturation(const_zemm_primitive_attr_t attr, int *value) {
-    return with(attr, [&](auto &a) { put(value, "value", int(a.saturation)); });
-}
-
-zemm_status_t zemm_primitive_attr_set_saturation(zemm_primitive_attr_t attr, int value) {
-    return with(attr, [&](auto &a) { a.saturation = value != 0; });
-}
-
 zemm_status_t zemm_primitive_attr_get_reduced_range(const_zemm_primitive_attr_t attr, int arg, int *value) {
     return with(attr, [&](auto &a) { put(value, "value", int(a.reduced_range.contains(arg))); });
 }
 
 zemm_status_t zemm_primitive_attr_set_reduced_range(zemm_primitive_attr_t attr, int arg, int value) {
     return with(attr, [&](auto &a) { set_reduced_range(a, arg, value != 0); });
-}
-
-zemm_status_t zemm_primitive_attr_get_src_dyn_quant_params(const_zemm_primitive_attr_t attr,
-                                                           zemm_dim_t *group_size) {
-    return with(attr, [&](auto &a) { put(group_size, "group_size", a.src_group); });
-}
-
-zemm_status_t zemm_primitive_attr_set_src_dyn_quant_params(zemm_primitive_attr_t attr,
-                                                           zemm_dim_t group_size) {
-    return with(attr, [&](auto &a) { set_src_group(a, group_size); });
 }
 
 zemm_status_t zemm_primitive_attr_get_post_ops(const_zemm_primitive_attr_t attr,

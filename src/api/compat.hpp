@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libdnnl.so.3 (src/compat) needs from libzemm.so besides the public functions. Programs do not
+// Functions that libdnnl.so.3 (src/compat) needs from libzemm.so besides the public ones. Programs do not
 // call these functions, and no public header has them.
 #pragma once
 

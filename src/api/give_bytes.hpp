@@ -21,7 +21,7 @@ inline void give_bytes(std::span<const uint8_t> bytes, size_t *size, uint8_t *bu
         std::memcpy(buffer, bytes.data(), bytes.size());
 }
 
-// The same for the characters of a text, without a 0 at the end.
+// Gives the characters of a text, without a 0 at the end.
 inline void give_text(const std::string &text, size_t *size, char *buffer, const char *name) {
     give_bytes({reinterpret_cast<const uint8_t *>(text.data()), text.size()}, size,
                reinterpret_cast<uint8_t *>(buffer), name);

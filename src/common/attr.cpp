@@ -61,19 +61,24 @@ void set_default_fpmath_mode(zemm_fpmath_mode_t mode) {
 
 void set_fpmath_mode(zemm_primitive_attr &attr, zemm_fpmath_mode_t mode, bool apply_to_int) {
     check_mode("zemm_primitive_attr_set_fpmath_mode", mode);
-    attr.fpmath_mode = mode;
-    attr.fpmath_apply_to_int = apply_to_int;
+    attr.fpmath_mode = {mode, apply_to_int};
 }
 
-void set_accumulation_mode(zemm_primitive_attr &attr, zemm_accumulation_mode_t mode) {
-    check_mode("zemm_primitive_attr_set_accumulation_mode", mode);
-    attr.accumulation_mode = mode;
-}
-
-void set_scratchpad_mode(zemm_primitive_attr &attr, zemm_scratchpad_mode_t mode) {
-    check_mode("zemm_primitive_attr_set_scratchpad_mode", mode);
-    attr.scratchpad_mode = mode;
-}
+#define ZEMM_MODE_ATTRIBUTE(name, ...)                                                                       \
+    void set_##name(zemm_primitive_attr &attr, zemm_##name##_t mode) {                                       \
+        check_mode("zemm_primitive_attr_set_" #name, mode);                                                  \
+        attr.name = mode;                                                                                    \
+    }
+#define ZEMM_SIZE_ATTRIBUTE(name, parameter, ...)                                                            \
+    void set_##name(zemm_primitive_attr &attr, zemm_dim_t size) {                                            \
+        if (size < 0)                                                                                        \
+            fail(zemm_invalid_arguments,                                                                     \
+                 "zemm_primitive_attr_set_" #name ": " #parameter                                            \
+                 " is %lld: it must be the number of elements of a group, or 0",                             \
+                 (long long)size);                                                                           \
+        attr.name = size;                                                                                    \
+    }
+#include "lists/attributes.def"
 
 void set_rounding(zemm_primitive_attr &attr, int arg, zemm_rounding_mode_t mode) {
     const char *const caller = "zemm_primitive_attr_set_rounding";
@@ -103,11 +108,7 @@ void set_dropout(zemm_primitive_attr &attr, const memory_desc *mask, zemm_data_t
              data_type_name(md.data_type));
     if (seed_dt != zemm_s32 && seed_dt != zemm_s64)
         fail(zemm_invalid_arguments, "%s: seed_dt %s is not s32 or s64", caller, data_type_name(seed_dt));
-    attr.has_dropout = true;
-    attr.dropout_mask = md;
-    attr.dropout_seed_dt = seed_dt;
-    attr.dropout_use_offset = use_offset;
-    attr.dropout_use_host_scalars = use_host_scalars;
+    attr.dropout = {true, md, seed_dt, use_offset, use_host_scalars};
 }
 
 namespace {
@@ -238,7 +239,7 @@ void set_offsets(zemm_primitive_attr &attr, const quant_request &r) {
 
 void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r) {
     const char *const caller = "zemm_primitive_attr_set_precomputed_reductions";
-    // Those of dst extend oneDNN: a reorder with dynamic scales writes the reductions of what it
+    // Reductions of dst extend oneDNN: a reorder with dynamic scales writes the reductions of what it
     // quantises. Without such scales they are refused here, as in oneDNN.
     const quant_entry *dst_scale = find_entry(attr.scales, ZEMM_ARG_DST);
     if (r.arg == ZEMM_ARG_DST && (!dst_scale || dst_scale->mode == zemm_quantization_mode_static_sazp))
@@ -261,15 +262,6 @@ void set_reduced_range(zemm_primitive_attr &attr, int arg, bool value) {
         attr.reduced_range.insert(arg);
     else
         attr.reduced_range.erase(arg);
-}
-
-void set_src_group(zemm_primitive_attr &attr, zemm_dim_t group) {
-    if (group < 0)
-        fail(zemm_invalid_arguments,
-             "zemm_primitive_attr_set_src_dyn_quant_params: group_size is %lld: it must be the number of "
-             "elements that share a scale, or 0",
-             (long long)group);
-    attr.src_group = group;
 }
 
 memory_desc md_dense(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
@@ -326,58 +318,64 @@ namespace {
 // have the same key.
 class key_writer {
 public:
-    template <typename... T> void add(T... values) { (add_one(values), ...); }
+    template <typename T>
+        requires std::is_scalar_v<T> // a struct may have padding bytes
+    void add(T value) {
+        key_.append(reinterpret_cast<const char *>(&value), sizeof value);
+    }
 
-    void add_md(const memory_desc &md) {
+    void add(const memory_desc &md) {
         const std::vector<uint8_t> blob = md_save(md);
         key_.append(blob.begin(), blob.end());
     }
 
-    void add_map(const quant_map &map) {
-        add(map.size());
-        for (const auto &[arg, e] : map)
-            add(arg, e.mask, e.group_ndims, e.groups[0], e.groups[1], e.data_type, e.is_on_host, e.mode);
+    void add(const quant_entry &e) {
+        add_all(e.mask, e.group_ndims, e.groups[0], e.groups[1], e.data_type, e.is_on_host, e.mode);
     }
 
-    void add_post_op(const post_op &p) {
-        add(p.kind, p.scale, p.zero_point, p.data_type, p.alg, p.alpha, p.beta, p.mask);
-        if (p.kind == zemm_binary)
-            add_md(p.src1), add_md(p.src2);
+    template <typename V> void add(const std::map<int, V> &values) {
+        add(values.size());
+        for (const auto &[arg, value] : values)
+            add_all(arg, value);
+    }
+
+    void add(const std::set<int> &args) {
+        add(args.size());
+        for (int arg : args)
+            add(arg);
+    }
+
+    void add(const fpmath &f) { add_all(f.mode, f.apply_to_int); }
+
+    void add(const dropout_params &d) {
+        add_all(d.is_on, d.seed_dt, d.use_offset, d.use_host_scalars);
+        if (d.is_on)
+            add(d.mask);
+    }
+
+    void add(const zemm_post_ops &list) {
+        add(list.entries.size());
+        for (const post_op &p : list.entries) {
+            add_all(p.kind, p.scale, p.zero_point, p.data_type, p.alg, p.alpha, p.beta, p.mask);
+            if (p.kind == zemm_binary)
+                add_all(p.src1, p.src2);
+        }
     }
 
     std::string take() { return std::move(key_); }
 
 private:
-    template <typename T> void add_one(T value) {
-        static_assert(std::is_scalar_v<T>); // a struct may have padding bytes
-        key_.append(reinterpret_cast<const char *>(&value), sizeof value);
-    }
+    template <typename... T> void add_all(const T &...values) { (add(values), ...); }
 
     std::string key_;
 };
 
 } // namespace
 
-std::string attr_key(const zemm_primitive_attr &a) {
+std::string attr_key(const zemm_primitive_attr &attr) {
     key_writer key;
-    key.add_map(a.scales);
-    key.add_map(a.zero_points);
-    key.add_map(a.offsets);
-    key.add_map(a.precomputed_reductions);
-    key.add(a.fpmath_mode, a.fpmath_apply_to_int, a.deterministic, a.accumulation_mode, a.scratchpad_mode,
-            a.saturation, a.src_group);
-    key.add(a.rounding.size());
-    for (const auto &[arg, mode] : a.rounding)
-        key.add(arg, mode);
-    key.add(a.reduced_range.size());
-    for (int arg : a.reduced_range)
-        key.add(arg);
-    key.add(a.has_dropout, a.dropout_seed_dt, a.dropout_use_offset, a.dropout_use_host_scalars);
-    if (a.has_dropout)
-        key.add_md(a.dropout_mask);
-    key.add(a.post_ops.entries.size());
-    for (const post_op &p : a.post_ops.entries)
-        key.add_post_op(p);
+#define ZEMM_ATTRIBUTE(name, ...) key.add(attr.name);
+#include "lists/attributes.def"
     return key.take();
 }
 

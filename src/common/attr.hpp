@@ -48,28 +48,32 @@ bool is_in_place(const post_op &op);
 
 zemm_fpmath_mode_t default_fpmath_mode();
 
+struct fpmath {
+    zemm_fpmath_mode_t mode = default_fpmath_mode();
+    bool apply_to_int = false;
+};
+using rounding_map = std::map<int, zemm_rounding_mode_t>; // only arguments whose mode is not environment
+
+struct dropout_params {
+    bool is_on = false;
+    memory_desc mask = {}; // a zero descriptor if no mask is written
+    zemm_data_type_t seed_dt = zemm_s32;
+    bool use_offset = false, use_host_scalars = false;
+};
+
 } // namespace zemm
 
 struct zemm_post_ops {
     std::vector<zemm::post_op> entries;
 };
 
+// The members are the rows of lists/attributes.def:
+// - saturation: values that are too large for dst become its largest one,
+// - reduced_range: the arguments whose values have 7 bits,
+// - src_dyn_quant_params: the elements along K of src that are quantised together; 0: src is not quantised.
 struct zemm_primitive_attr {
-    zemm::quant_map scales, zero_points, offsets, precomputed_reductions;
-    zemm_fpmath_mode_t fpmath_mode = zemm::default_fpmath_mode();
-    bool fpmath_apply_to_int = false;
-    bool deterministic = false;
-    bool saturation = false; // values that are too large for dst become its largest one
-    zemm_accumulation_mode_t accumulation_mode = zemm_accumulation_mode_strict;
-    zemm_scratchpad_mode_t scratchpad_mode = zemm_scratchpad_mode_library;
-    std::map<int, zemm_rounding_mode_t> rounding; // only arguments whose mode is not environment
-    std::set<int> reduced_range;                  // arguments whose values have 7 bits
-    zemm_dim_t src_group = 0; // elements along K of src that are quantised together; 0: src is not quantised
-    bool has_dropout = false;
-    zemm::memory_desc dropout_mask; // a zero descriptor if no mask is written
-    zemm_data_type_t dropout_seed_dt = zemm_s32;
-    bool dropout_use_offset = false, dropout_use_host_scalars = false;
-    zemm_post_ops post_ops;
+#define ZEMM_ATTRIBUTE(name, type, ...) type name = {};
+#include "lists/attributes.def"
 };
 
 namespace zemm {
@@ -79,6 +83,9 @@ namespace zemm {
 std::string attr_key(const zemm_primitive_attr &attr);
 // The attributes as in the verbose log: "attr-scales:src0:3:f16:1x128+wei:2:f16 attr-post-ops:...".
 std::string attr_text(const zemm_primitive_attr &attr);
+// Refuses the attributes that the operation does not take, as lists/attributes.def says.
+enum class operation { inner_product, reorder, grouped };
+void refuse_missing(const zemm_primitive_attr &attr, operation op);
 // Whether kernels have to saturate dst. Stores of f4 do so in any case.
 bool saturates(const zemm_primitive_attr &attr, zemm_data_type_t dst);
 // Throws unimplemented if the attributes want saturation of a dst that is no float of 8 or 4 bits.

@@ -17,19 +17,18 @@ struct quant_request {
     bool is_on_host = false;
     zemm_quantization_mode_t mode = zemm_quantization_mode_static_sazp;
 };
-void set_scales(zemm_primitive_attr &attr, const quant_request &r);
-void set_zero_points(zemm_primitive_attr &attr, const quant_request &r);
-void set_offsets(zemm_primitive_attr &attr, const quant_request &r);
-void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r);
+
+// Setters of the rows of lists/attributes.def that are no flags.
+#define ZEMM_TENSOR_ATTRIBUTE(name, ...) void set_##name(zemm_primitive_attr &attr, const quant_request &r);
+#define ZEMM_MODE_ATTRIBUTE(name, ...) void set_##name(zemm_primitive_attr &attr, zemm_##name##_t mode);
+#define ZEMM_SIZE_ATTRIBUTE(name, ...) void set_##name(zemm_primitive_attr &attr, zemm_dim_t size);
+#include "lists/attributes.def"
 
 void set_default_fpmath_mode(zemm_fpmath_mode_t mode);
 void set_fpmath_mode(zemm_primitive_attr &attr, zemm_fpmath_mode_t mode, bool apply_to_int);
-void set_accumulation_mode(zemm_primitive_attr &attr, zemm_accumulation_mode_t mode);
-void set_scratchpad_mode(zemm_primitive_attr &attr, zemm_scratchpad_mode_t mode);
 void set_rounding(zemm_primitive_attr &attr, int arg, zemm_rounding_mode_t mode);
 zemm_rounding_mode_t get_rounding(const zemm_primitive_attr &attr, int arg);
 void set_reduced_range(zemm_primitive_attr &attr, int arg, bool value);
-void set_src_group(zemm_primitive_attr &attr, zemm_dim_t group);
 // mask: NULL or a zero descriptor if no mask is written.
 void set_dropout(zemm_primitive_attr &attr, const memory_desc *mask, zemm_data_type_t seed_dt,
                  bool use_offset, bool use_host_scalars);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes as text, for the verbose log and for sentences.
 #include <charconv>
+#include <initializer_list>
 #include <utility>
 
 #include "common/attr.hpp"
@@ -53,21 +54,6 @@ std::string float_text(float value) {
     char buffer[32];
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
     return std::string(buffer, end);
-}
-
-std::string quant_text(const char *name, const quant_map &map) {
-    std::string result;
-    for (const auto &[arg, e] : map) {
-        result += result.empty() ? text(" %s:", name) : "+";
-        result += text("%s:%d:%s", arg_text(arg).c_str(), e.mask, data_type_name(e.data_type));
-        if (e.group_ndims)
-            result += ":" + dims_text(2, e.groups);
-        if (e.is_on_host)
-            result += ":host_scalar";
-        if (e.mode != zemm_quantization_mode_static_sazp)
-            result += text(":%s", quantization_mode_name(e.mode));
-    }
-    return result;
 }
 
 std::string sum_text(const post_op &p) {
@@ -133,51 +119,93 @@ std::string post_op_text(const post_op &p) {
     }
 }
 
-std::string modes_text(const zemm_primitive_attr &a) {
+// The text of an attribute's value, empty for the default.
+std::string value_text(bool value) {
+    return value ? "1" : "";
+}
+
+std::string value_text(zemm_dim_t size) {
+    return size ? std::to_string(size) : "";
+}
+
+#define ZEMM_MODE_ATTRIBUTE(name, ...)                                                                       \
+    std::string value_text(zemm_##name##_t mode) { return mode ? name##_name(mode) : ""; }
+#include "lists/attributes.def"
+
+std::string value_text(const fpmath &f) {
+    if (f.mode == zemm_fpmath_mode_strict && !f.apply_to_int)
+        return "";
+    return std::string(fpmath_mode_name(f.mode)) + (f.apply_to_int ? ":true" : "");
+}
+
+template <typename List, typename F> std::string joined(const List &list, F &&text_of) {
     std::string result;
-    if (a.scratchpad_mode != zemm_scratchpad_mode_library)
-        result += text(" attr-scratchpad:%s", scratchpad_mode_name(a.scratchpad_mode));
-    if (a.fpmath_mode != zemm_fpmath_mode_strict || a.fpmath_apply_to_int)
-        result +=
-            text(" attr-fpmath:%s%s", fpmath_mode_name(a.fpmath_mode), a.fpmath_apply_to_int ? ":true" : "");
-    if (a.accumulation_mode != zemm_accumulation_mode_strict)
-        result += text(" attr-acc-mode:%s", accumulation_mode_name(a.accumulation_mode));
-    const char *separator = " attr-rounding-mode:";
-    for (const auto &[arg, mode] : a.rounding) {
-        result += text("%s%s:%s", separator, arg_text(arg).c_str(), rounding_mode_name(mode));
-        separator = "+";
-    }
-    if (a.deterministic)
-        result += " attr-deterministic:1";
-    if (a.saturation)
-        result += " attr-saturation:1";
+    for (const auto &entry : list)
+        result += (result.empty() ? "" : "+") + text_of(entry);
     return result;
 }
 
+std::string value_text(const quant_map &map) {
+    return joined(map, [](const auto &entry) {
+        const auto &[arg, e] = entry;
+        std::string result = text("%s:%d:%s", arg_text(arg).c_str(), e.mask, data_type_name(e.data_type));
+        if (e.group_ndims)
+            result += ":" + dims_text(2, e.groups);
+        if (e.is_on_host)
+            result += ":host_scalar";
+        if (e.mode != zemm_quantization_mode_static_sazp)
+            result += text(":%s", quantization_mode_name(e.mode));
+        return result;
+    });
+}
+
+std::string value_text(const rounding_map &map) {
+    return joined(map, [](const auto &entry) {
+        return arg_text(entry.first) + ":" + rounding_mode_name(entry.second);
+    });
+}
+
+std::string value_text(const std::set<int> &args) {
+    return joined(args, arg_text);
+}
+
+std::string value_text(const zemm_post_ops &list) {
+    return joined(list.entries, post_op_text);
+}
+
+std::string value_text(const dropout_params &d) {
+    return d.is_on ? text("%s:%s:%d:%d", tag_text(d.mask).c_str(), data_type_name(d.seed_dt), d.use_offset,
+                          d.use_host_scalars)
+                   : "";
+}
+
+// The columns inner_product, reorder and grouped of the list.
+enum answer { yes, no, never };
+
 } // namespace
 
-std::string attr_text(const zemm_primitive_attr &a) {
-    std::string result = modes_text(a);
-    result += quant_text("attr-scales", a.scales);
-    result += quant_text("attr-zero-points", a.zero_points);
-    result += quant_text("attr-offsets", a.offsets);
-    result += quant_text("attr-precomputed-reductions", a.precomputed_reductions);
-    const char *separator = " attr-reduced-range:";
-    for (int arg : a.reduced_range) {
-        result += separator + arg_text(arg);
-        separator = "+";
-    }
-    if (a.src_group != 0)
-        result += text(" attr-src-dyn-quant:%lld", (long long)a.src_group);
-    separator = " attr-post-ops:";
-    for (const post_op &p : a.post_ops.entries) {
-        result += separator + post_op_text(p);
-        separator = "+";
-    }
-    if (a.has_dropout)
-        result += text(" attr-dropout:%s:%s:%d:%d", tag_text(a.dropout_mask).c_str(),
-                       data_type_name(a.dropout_seed_dt), a.dropout_use_offset, a.dropout_use_host_scalars);
-    return result.empty() ? result : result.substr(1);
+std::string attr_text(const zemm_primitive_attr &attr) {
+    std::string result;
+    const auto add = [&](const char *option, const std::string &value) {
+        if (!value.empty())
+            result += text("%s%s:", result.empty() ? "" : " ", option) + value;
+    };
+#define ZEMM_ATTRIBUTE(name, type, option, ...) add(option, value_text(attr.name));
+#include "lists/attributes.def"
+    return result;
+}
+
+void refuse_missing(const zemm_primitive_attr &attr, operation op) {
+    static constexpr const char *names[] = {"an inner product", "a reorder", "a grouped matmul"};
+    const auto check = [&](std::initializer_list<answer> answers, const auto &value, const char *what) {
+        const answer found = answers.begin()[int(op)];
+        if (found != yes && !value_text(value).empty())
+            fail(found == no ? zemm_unimplemented : zemm_invalid_arguments, "%s has no %s: a matmul has",
+                 names[int(op)], what);
+    };
+#define ZEMM_ATTRIBUTE(name, type, option, inner_product, reorder, grouped, what)                            \
+    check({inner_product, reorder, grouped}, attr.name, what);
+#include "lists/attributes.def"
 }
 
 } // namespace zemm

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make oneDNN's names from zemm's public headers: forwards.py KIND OUT INCLUDE_DIR COMPAT_DEF
+"""Make oneDNN's names from zemm's public headers: forwards.py KIND OUT INCLUDE_DIR COMPAT_DEF ATTRIBUTES_DEF
 
 KIND forwards: C++ functions dnnl_X that call zemm_X, for libdnnl.so.3.
 KIND names:    the header zemm/compat/dnnl.h, which gives oneDNN's names to all that zemm declares.
-compat.def names the functions that are left out.
+compat.def names the functions that are left out, attributes.def the attributes that are extensions.
 """
 
 import re
@@ -40,7 +40,9 @@ def without_comments(text: str) -> str:
 
 
 def left_out(definition: str, macros: str) -> set[str]:
-    return set(re.findall(rf"^(?:{macros})\((\w+)", definition, re.MULTILINE))
+    attributes = re.findall(r'^ZEMM_\w+_ATTRIBUTE\((\w+),[^"\n]*"[\w-]+", yes,', definition, re.MULTILINE)
+    accessors = {f"primitive_attr_{verb}_{name}" for name in attributes for verb in ("get", "set")}
+    return accessors.union(re.findall(rf"^(?:{macros})\((\w+)", definition, re.MULTILINE))
 
 
 def forward(returned: str, pointer: str, name: str, parameters: str) -> str:
@@ -71,12 +73,13 @@ def names(headers: str, definition: str) -> str:
     return NAMES_HEAD + "".join(lines) + "\n#endif\n"
 
 
-def main(kind: str, out: str, include: str, definition: str) -> None:
+def main(kind: str, out: str, include: str, *definitions: str) -> None:
     folder = Path(include) / "zemm"
     kinds = {"forwards": (forwards, HEADERS), "names": (names, HEADERS[:3])}
     make, used = kinds[kind]
     text = "".join(without_comments((folder / name).read_text(encoding="utf-8")) for name in used)
-    Path(out).write_text(make(text, Path(definition).read_text(encoding="utf-8")), encoding="utf-8")
+    definition = "".join(Path(name).read_text(encoding="utf-8") for name in definitions)
+    Path(out).write_text(make(text, definition), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ggml sees: a library with a device of type ACCEL, which a program uses beside the CPU's.
+// The backend for ggml: a library with a device of type ACCEL, which a program uses beside the CPU's.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -35,7 +35,7 @@ struct state {
 
 state *the_state; // made once, never destroyed: objects of ggml refer to it until the process ends
 
-// What a backend has.
+// The state of a backend.
 struct context {
     zemm_ggml::calls calls;
     int threads = 1; // of ggml
@@ -231,7 +231,7 @@ ggml::reg *init(void *caller) {
 
 } // namespace
 
-// What ggml calls when it loads the library.
+// ggml calls this when it loads the library.
 extern "C" __attribute__((visibility("default"))) ggml::reg *ggml_backend_init() {
     return init(__builtin_return_address(0));
 }

@@ -180,7 +180,7 @@ ggml::buffer *alloc_buffer(ggml::buffer_type *type, size_t size) {
     }
 }
 
-// What the tensor was packed as, or null if that is not of this shape.
+// The packed form of the tensor, or null if it is not of this shape.
 std::shared_ptr<const weights> packed_of_repacked(const ggml::tensor *tensor, const shape &of) {
     if (tensor->view_src)
         return nullptr;

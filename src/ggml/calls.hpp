@@ -22,7 +22,7 @@ class quiet {
     quiet() = default;
 };
 
-// What a thread keeps to multiply: its stream, and the quantised src of the last product.
+// A thread's stream, and the quantised src of its last product.
 class calls {
 public:
     explicit calls(zemm_engine_t);
@@ -49,7 +49,7 @@ private:
     owned_stream stream_;
     std::vector<std::byte> scratch_;
     std::vector<float> rows_;
-    // What the scratch has, while nobody may have written to these rows since; group 0: nothing.
+    // The contents of the scratch, while nobody may have written to these rows since; group 0: nothing.
     struct {
         rows from;
         zemm_dim_t k, group, sums_group;

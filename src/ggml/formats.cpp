@@ -13,7 +13,7 @@ namespace zemm_ggml {
 namespace {
 
 constexpr bool yes = true, no = false;
-// What codes stand for. Values of f4 are doubled.
+// The values of codes. Those of f4 are doubled.
 constexpr const int8_t *none_values = nullptr, *signs_values = nullptr;
 constexpr int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 constexpr int8_t e2m1_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};

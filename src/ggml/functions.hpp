@@ -15,7 +15,7 @@ struct functions {
 #undef FUNCTION
 };
 
-// Those of the loaded ggml; valid after a find_functions() that returned no sentence.
+// The functions of the loaded ggml; valid after a find_functions() that returned no sentence.
 extern functions api;
 
 // Finds the functions in the library, or program, that has the address `caller`, and in those it was linked

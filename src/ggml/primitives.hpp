@@ -60,7 +60,7 @@ private:
     mutable std::map<zemm_dim_t, std::shared_ptr<zemm_primitive>> grouped_; // by rows
 };
 
-// Those of a shape, which the device keeps as long as weights use them.
+// The primitives of a shape, which the device keeps as long as weights use them.
 std::shared_ptr<primitives> shared_primitives(zemm_engine_t, const shape &);
 
 } // namespace zemm_ggml

@@ -18,7 +18,7 @@ ggml::buffer *find_repacker(const ggml::tensor &, const format &, bool is_expert
 // Whether tensors of the type may be repacked ones of zemm's buffers.
 bool is_repacker(const ggml::buffer_type *);
 
-// What blocks have beside codes: all bytes of scales and minimums, block by block.
+// The blocks without their codes: all bytes of scales and minimums, block by block.
 std::vector<uint8_t> rest_of(const format &, const uint8_t *blocks, size_t bytes);
 
 // The blocks as they were set.

@@ -21,7 +21,7 @@ size_t row_bytes(const shape &s) {
     return size_t(s.k / s.form->elements * s.form->bytes);
 }
 
-// What packs and restores tensors, one at a time. Its lock is taken after a store's.
+// Packs and restores tensors, one at a time. Its lock is taken after a store's.
 struct packer {
     std::mutex lock;
     owned_stream stream = created<owned_stream>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a buffer of zemm's owns: packed copies of its weights, and what gives repacked tensors back. Whoever
+// The store of a buffer: packed copies of its weights, and what gives repacked tensors back. Whoever
 // calls these functions holds the store's lock, unless they say that they need none.
 #pragma once
 
@@ -35,7 +35,7 @@ struct repacked_tensor {
     std::vector<uint8_t> rest;
 };
 
-// What a buffer owns.
+// The store of a buffer.
 struct store {
     owned_buffer memory;  // of ggml's CPU device
     ggml::buffer *buffer; // the buffer itself

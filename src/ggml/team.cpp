@@ -13,7 +13,7 @@ namespace zemm_ggml {
 
 namespace {
 
-// What compilers make of "omp parallel"; both GCC's and LLVM's runtimes have it.
+// Compilers make a call of this function from "omp parallel"; both GCC's and LLVM's runtimes have it.
 using parallel_function = void (*)(void (*body)(void *), void *data, unsigned threads, unsigned flags);
 
 parallel_function find_parallel() {

@@ -94,16 +94,7 @@ void check_entries(const char *what, const quant_map &entries, zemm_data_type_t 
 void check_attributes(const zemm_primitive_attr &attr, zemm_data_type_t src) {
     check_entries("scales", attr.scales, src);
     check_entries("zero points", attr.zero_points, src);
-    const auto refuse = [](bool has, const char *what) {
-        if (has)
-            fail(zemm_unimplemented, "an inner product has no %s: a matmul has", what);
-    };
-    refuse(!attr.offsets.empty(), "offsets");
-    refuse(!attr.precomputed_reductions.empty(), "precomputed reductions");
-    refuse(!attr.reduced_range.empty(), "reduced range");
-    refuse(attr.src_group != 0, "quantisation of src");
-    refuse(!attr.rounding.empty(), "stochastic rounding");
-    refuse(attr.has_dropout, "dropout");
+    refuse_missing(attr, operation::inner_product);
 }
 
 bool is_flat(const memory_desc &md, const dim_order &order) {

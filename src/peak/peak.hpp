@@ -23,7 +23,7 @@ struct product_loop {
     double adds;                      // multiply-adds of a work-item, or of a sub-group, in a step
 };
 
-// Those for a unit have the fastest instructions first.
+// Kernels for a unit have the fastest instructions first.
 std::span<const product_loop> product_loops();
 
 // Returns operations or bytes per second: the best of several runs by the device's timestamps.

@@ -95,7 +95,7 @@ struct bound_arguments {
     uint64_t address(int arg) const { return reinterpret_cast<uint64_t>(pointer(arg)); }
     // The value of a parameter that is on the host; nullptr for all other arguments.
     const void *host_value(int arg) const;
-    // The same in the type that kernels read it as. The argument must be such a parameter.
+    // The value in the type that kernels read it as. The argument must be such a parameter.
     float host_f32(int arg) const;
     int32_t host_zero_point(int arg) const; // the bits of an f32 for floats
     int64_t host_s64(int arg) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens when the driver fails to build the module of an implementation: the next
+// When the driver fails to build the module of an implementation, the next
 // implementation runs, with a warning, and later descriptors leave the failed one out.
 #pragma once
 

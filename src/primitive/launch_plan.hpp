@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is launched: a kernel with its constants, its build flags, its argument block and its grid.
+// A launch: a kernel with its constants, its build flags, its argument block and its grid.
 #pragma once
 
 #include <array>

@@ -7,7 +7,7 @@
 zemm_engine::zemm_engine(std::shared_ptr<zemm::ze::device> dev)
     : device(std::move(dev)), kind(device->kind) {}
 
-// Forgets again: primitives made after destroy() are in the cache, too.
+// Forgets again: primitives made after destroy() are also in the cache.
 zemm_engine::~zemm_engine() {
     forget_cached();
 }

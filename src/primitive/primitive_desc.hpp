@@ -35,7 +35,7 @@ struct zemm_primitive_desc {
     virtual std::vector<zemm::ze::kernel_source> sources() const = 0;
     // The tensors that tell primitives of this kind apart in the primitive cache.
     virtual std::vector<const zemm::memory_desc *> key_tensors() const = 0;
-    // What else tells them apart; "" if nothing does.
+    // A text that also tells them apart; "" if nothing else does.
     virtual std::string key_text() const { return ""; }
     // A tuning file (matmul/choose/tuning.hpp) with the choices of this descriptor. Throws unimplemented for
     // kinds of primitives that cannot be tuned.
@@ -104,7 +104,7 @@ public:
     void execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
                  std::span<const ze_event_handle_t> waits) const final;
 
-    // What an execution has read from memories.
+    // Values that an execution has read from memories.
     struct values {
         virtual ~values() = default;
         // The part of the execution's log line that zemm_primitive_desc::log_text() describes.

@@ -33,7 +33,7 @@ private:
 // The descriptor of a scratchpad of size bytes that the caller passes; a zero descriptor if it passes none.
 memory_desc scratchpad_md(const zemm_primitive_attr &attr, size_t size);
 
-// What a kernel gets for a parameter, or in a field of a struct.
+// The value of a kernel's parameter, or of a field of a struct.
 struct operand {
     enum kind : uint8_t {
         none,
@@ -113,10 +113,10 @@ struct launch {
     std::array<host_values, 2> values = {};
     bool is_repeated = false; // as often as an execution says
     const char *flags = "";   // build flags
-    // What the host does between this launch and the next one, once this one has run. May be empty.
+    // The host calls it between this launch and the next one, once this one has run. May be empty.
     std::function<void(ze::device &, char *scratchpad)> then = nullptr;
 
-    // The same launch with other operands in the places of some arguments, and the scratchpad at an offset.
+    // This launch with other operands in the places of some arguments, and the scratchpad at an offset.
     launch within(const std::map<int, operand> &replaced, size_t scratchpad_at) const;
 };
 
@@ -134,7 +134,7 @@ public:
     // The build flags of all launches from the index on, in the order of the list.
     void set_flags(const char *flags, size_t from = 0);
 
-    // The same for all launches: they become a part of another sequence.
+    // Does so for all launches: they become a part of another sequence.
     sequence within(const std::map<int, operand> &replaced, size_t scratchpad_at) const;
 
     const std::vector<launch> &launches() const { return launches_; }
@@ -151,7 +151,7 @@ private:
     std::vector<alignment> alignments_;
 };
 
-// What an execution brings along for a sequence.
+// The inputs of an execution of a sequence.
 struct brought {
     const void *table = nullptr;
     uint32_t times = 1; // how often work-groups along the first dimension of repeated launches repeat

@@ -126,17 +126,11 @@ void check_tensors(const problem &p) {
 }
 
 void check_attributes(const problem &p) {
-    if (p.attr.has_dropout)
-        fail(zemm_unimplemented, "dropout is not for a reorder");
-    if (p.attr.src_group != 0)
-        fail(zemm_unimplemented,
-             "quantisation of src is for a matmul: a reorder quantises with dynamic scales of dst");
+    refuse_missing(p.attr, operation::reorder);
     check_rounding(p);
     check_saturation(p.attr, p.dst.data_type);
     check_scales(p);
     check_zero_points(p);
-    if (!p.attr.offsets.empty())
-        fail(zemm_invalid_arguments, "offsets of weights are for a matmul, not for a reorder");
     check_post_ops(p);
     if ((md_is_sparse(p.src) || md_is_sparse(p.dst)) && p.is_dynamic())
         fail(zemm_unimplemented, "dynamic dst scales need dense tensors");

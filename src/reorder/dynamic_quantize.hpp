@@ -9,7 +9,7 @@
 
 namespace zemm::reorder {
 
-// What zemm_dynamic_quantize_primitive_desc_create() passes. zero_point, reductions, attr: may be NULL.
+// The arguments of zemm_dynamic_quantize_primitive_desc_create(). zero_point, reductions, attr: may be NULL.
 struct dynamic_quantize_request {
     zemm_alg_kind_t alg;
     const memory_desc &src, &dst, &scale;

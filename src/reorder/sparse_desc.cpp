@@ -33,7 +33,7 @@ void add_up(ze::device &dev, const memory_desc &dst, void *counts) {
     ze::copy_now(dev, counts, numbers.data(), numbers.size() * sizeof(int64_t));
 }
 
-// What each launch reads is what the one before it has written, in the scratchpad or in dst.
+// Each launch reads the output of the one before it, in the scratchpad or in dst.
 sequence launches_of(const problem &p, const ze::device &dev, scratch &dealt) {
     const bool is_dst_sparse = md_is_sparse(p.dst);
     sequence made;

@@ -95,7 +95,7 @@ struct absence {
 // The functions of libze_loader.so.1, which is opened and initialised (zeInit) at first use.
 // nullptr, with the reason in why, if there is no loader or the loader finds no driver.
 const api *loader_api(absence &why);
-// The same of the libze_cpu.so beside this library, read from its DDI tables.
+// The functions of the libze_cpu.so beside this library, read from its DDI tables.
 const api *cpu_driver_api(absence &why);
 
 } // namespace zemm::ze

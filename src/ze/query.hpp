@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What drivers answer to queries. All functions throw if the driver fails; `call` is the query's name.
+// Queries of drivers. All functions throw if the driver fails; `call` is the query's name.
 #pragma once
 
 #include <algorithm>

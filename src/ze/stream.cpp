@@ -79,7 +79,7 @@ struct stream::impl {
     bool ordered = false;       // the driver keeps the order of launches without barriers
     bool barrier_first = false; // the next launch needs a barrier before it
     bool is_idle = true;        // nothing has been appended since the last wait
-    bool is_shared = false;     // the caller may append to the list, too
+    bool is_shared = false;     // the caller may also append to the list
     owned_list brief;           // for brief launches while the stream is idle; made at the first one
     bool in_entry = false;
     std::vector<entry> entries;

@@ -100,7 +100,7 @@ def test_grouped_dims_divide_the_last_two() -> None:
 
 
 def test_scales() -> None:
-    src, dst, wei = attributes.parse_scales(
+    src, dst, wei = attributes.KNOBS["scales"].parse(
         "wei:per_oc:f16+src0:host_scalar:0.5+dst:common:4:bf16", "--attr-scales"
     )
     assert (src.arg, src.value, src.data_type, src.on_host) == (1, 0.5, "f32", True)
@@ -109,31 +109,33 @@ def test_scales() -> None:
 
 
 def test_groups_and_negative_zero_points() -> None:
-    wei = attributes.parse_zero_points("wei:common:-1:s8", "")[0]
+    wei = attributes.KNOBS["zero_points"].parse("wei:common:-1:s8", "")[0]
     assert (wei.value, wei.data_type) == (-1.0, "s8")
-    grouped = attributes.parse_zero_points("wei:per_tensor:u4:64x1", "")[0]
+    grouped = attributes.KNOBS["zero_points"].parse("wei:per_tensor:u4:64x1", "")[0]
     assert (grouped.data_type, grouped.groups) == ("u4", (64, 1))
     assert attributes.parse_reductions("src:per_tensor:s32:1x128", "")[0].groups == (1, 128)
 
 
 def test_float_zero_points() -> None:
     line = "--attr-zero-points=wei:common:-1.5:f16"
-    assert attributes.parse_zero_points("wei:common:-1.5:f16", "")[0].value == -1.5
-    assert attributes.Attributes(zero_points=attributes.parse_zero_points(line[19:], "")).changed() == [line]
-    grouped = attributes.parse_zero_points("wei:per_tensor:f16:32x1", "")[0]
+    assert attributes.KNOBS["zero_points"].parse("wei:common:-1.5:f16", "")[0].value == -1.5
+    assert attributes.Attributes(
+        zero_points=attributes.KNOBS["zero_points"].parse(line[19:], "")
+    ).changed() == [line]
+    grouped = attributes.KNOBS["zero_points"].parse("wei:per_tensor:f16:32x1", "")[0]
     assert (grouped.data_type, grouped.groups) == ("f16", (32, 1))
     with pytest.raises(UsageError, match=r"1\.5"):
-        attributes.parse_zero_points("wei:common:1.5:s8", "")
+        attributes.KNOBS["zero_points"].parse("wei:common:1.5:s8", "")
     with pytest.raises(UsageError, match="negative"):
-        attributes.parse_scales("wei:common:-1.5:f16", "")
+        attributes.KNOBS["scales"].parse("wei:common:-1.5:f16", "")
 
 
 def test_offsets() -> None:
     line = "--attr-offsets=wei:common:-1.5:f16"
-    assert attributes.Attributes(offsets=attributes.parse_offsets(line[15:], "")).changed() == [line]
-    grouped = attributes.parse_offsets("wei:per_tensor:f16:32x1", "")[0]
+    assert attributes.Attributes(offsets=attributes.KNOBS["offsets"].parse(line[15:], "")).changed() == [line]
+    grouped = attributes.KNOBS["offsets"].parse("wei:per_tensor:f16:32x1", "")[0]
     assert (grouped.data_type, grouped.groups) == ("f16", (32, 1))
-    assert attributes.parse_offsets("wei:common:0", "") == ()
+    assert attributes.KNOBS["offsets"].parse("wei:common:0", "") == ()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_offsets() -> None:
 )  # fmt: skip
 def test_bad_scales(text: str) -> None:
     with pytest.raises(UsageError, match="--attr-scales"):
-        attributes.parse_scales(text, "--attr-scales")
+        attributes.KNOBS["scales"].parse(text, "--attr-scales")
 
 
 def test_post_ops() -> None:
@@ -215,14 +217,14 @@ def test_knobs() -> None:
     assert applied("runtime_dims_masks", "0,3:3").runtime_dims_masks == [(0, 0), (3, 3)]
     assert applied("encoding", "csr+0.5::").layout[0].tensors[0] == Sparsity("csr", 0.5)  # type: ignore[union-attr]
     assert applied("grouped", "0:2:3+4:8").layout == [Grouped(0, (3, 4), 8)]
-    assert applied("attr-rounding-mode", "").rounding == []
-    assert applied("attr-rounding-mode", "dst:stochastic:5+src:environment").rounding == [
+    assert applied("attr-rounding-mode", "").get("rounding_mode") == []
+    assert applied("attr-rounding-mode", "dst:stochastic:5+src:environment").get("rounding_mode") == [
         (Rounding(1, "environment", 5), Rounding(17, "stochastic", 5))
     ]
     assert applied("ctx-init", "auto:0,4").ctx_init == ["auto:0:auto", "4:auto:auto"]
     assert applied("skip-impl", '"ref",x64:gemm').impl_filter == ImplFilter(("ref", "x64:gemm"), True)
-    assert applied("attr-dropout", "0.5:7:undef:3:true").dropout[0].on_host
-    assert applied("attr-fpmath", "F16:true").fpmath[0].apply_to_int
+    assert applied("attr-dropout", "0.5:7:undef:3:true").get("dropout")[0].on_host
+    assert applied("attr-fpmath", "F16:true").get("fpmath")[0].apply_to_int
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import zemm
 from readme import block, blocks
 from support_process import captured
 from support_tree import ROOT
+from zemm._library.lists import ATTRIBUTES
 
 LIBRARY = Path(zemm.__file__).parent / "dnnl" / "libdnnl.so.3"
 INCLUDE = Path(sys.prefix) / "include"
@@ -63,6 +64,13 @@ def test_has_every_function_of_zemm() -> None:
     declared = set().union(*(functions(header.read_text(), "ZEMM") for header in headers))
     listed = (ROOT / "src" / "compat" / "compat.def").read_text()
     extensions = set(re.findall(r"^ZEMM_EXTENSION\((\w+)\)", listed, re.MULTILINE))
+    setters = {
+        f"primitive_attr_{verb}_{row.name}"
+        for row in ATTRIBUTES.values()
+        for verb in ("get", "set")
+        if row.is_extension
+    }
+    extensions |= setters & declared
     assert len(declared) > 120
     assert extensions <= declared
     names = exported()
@@ -139,7 +147,13 @@ def test_names_for_programs_that_are_compiled_again(tmp_path: Path) -> None:
     """zemm/compat/dnnl.h has all functions, constants and types of zemm that oneDNN has, too."""
     folder = ROOT / "src" / "compat"
     made = tmp_path / "dnnl.h"
-    arguments = ["names", str(made), str(ROOT / "include"), str(folder / "compat.def")]
+    arguments = [
+        "names",
+        str(made),
+        str(ROOT / "include"),
+        str(folder / "compat.def"),
+        str(ROOT / "src" / "lists" / "attributes.def"),
+    ]
     subprocess.run([sys.executable, str(folder / "forwards.py"), *arguments], check=True)
     defined = dict(re.findall(r"^#define (\w+) (\w+)$", made.read_text(), re.MULTILINE))
     assert defined["dnnl_primitive_execute"] == "zemm_primitive_execute"

@@ -60,8 +60,8 @@ def of_case(case: Case, members: dict[str, int]) -> Problem:
     settings["wei_offset"] = quant(attributes.find("offsets", ARGUMENTS["wei"]), ndims)
     if case.has_bias:
         settings |= {"bias_dt": case.bia_dt, "bias_mask": case.bia_mask}
-    if attributes.reductions:
-        settings["reduction_group"] = attributes.reductions[0].groups[1]
+    if attributes.precomputed_reductions:
+        settings["reduction_group"] = attributes.precomputed_reductions[0].groups[1]
     if attributes.fpmath.mode != "strict" or attributes.fpmath.apply_to_int:
         settings["fpmath"] = (attributes.fpmath.mode, attributes.fpmath.apply_to_int)
     settings["reduced_range"] = bool(attributes.reduced_range)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types, algorithms, GPUs, scalings of floats, instruction sets and ggml's blocks. The heads of the
-lists in src/lists explain the columns."""
+"""Data types, algorithms, attributes, GPUs, scalings of floats, instruction sets and ggml's blocks.
+The heads of the lists in src/lists explain the columns."""
 
 import json
 from collections.abc import Iterable
@@ -30,6 +30,15 @@ class Algorithm:
     number: int
     kind: str  # eltwise or binary
     of: str  # in place: the algorithm that it computes with dst as src1; else ""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    name: str  # Attr.set_<name>
+    kind: str  # flag, mode, size, tensor or own
+    option: str  # of the driver, without --
+    is_extension: bool  # oneDNN lacks it
+    for_peers: bool  # --peer-<option> gives peers another value
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,11 @@ def _algorithm(row: dict[str, Any]) -> Algorithm:
     return Algorithm(row["name"], row["number"], kind, row.get("of", ""))
 
 
+def _attribute(row: dict[str, Any]) -> Attribute:
+    kind = row["macro"].removeprefix("ZEMM_").removesuffix("_ATTRIBUTE").lower()
+    return Attribute(row["name"], kind, row["option"], row["is_extension"], row["for_peers"])
+
+
 def _isas(*macros: str) -> dict[str, dict[str, Any]]:
     """The rows of these macros in isa.def, by name."""
     return {row["name"]: row for row in _LISTS["isas"] if row["macro"] in macros}
@@ -77,6 +91,7 @@ _LISTS = json.loads(package_file("lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
 ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
 IN_PLACE = {algorithm.name: algorithm.of for algorithm in ALGORITHMS if algorithm.of}
+ATTRIBUTES = {row["name"]: _attribute(row) for row in _LISTS["attributes"]}
 FLOAT_SCALINGS = {
     row["name"]: FloatScaling(row["mode"], row["type"], row["group"]) for row in _LISTS["scalings"]
 }

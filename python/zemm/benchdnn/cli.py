@@ -4,13 +4,16 @@
 import os
 import shlex
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from zemm._library.lists import ATTRIBUTES
 from zemm._programs.usage import UsageError
 from zemm._terminal.console import program
 from zemm.benchdnn.grammar import from_verbose
+from zemm.benchdnn.grammar.case import PEER_OPTIONS
 from zemm.benchdnn.grammar.expand import Job, Walker
 from zemm.benchdnn.grammar.options import Options
 from zemm.benchdnn.report.lines import Report
@@ -23,7 +26,9 @@ from zemm.benchdnn.run.runner import Announce, InTurn, Outcome
 if TYPE_CHECKING:
     from zemm.benchdnn.run.processes import Pool
 
-_HELP = """usage: zemm-benchdnn [global options] --matmul [options] DESC [[options] DESC ...]
+_OPTIONS = " ".join(f"--{row.option}=" for row in ATTRIBUTES.values())
+_PEER_OPTIONS = " ".join(f"--peer-{option}=" for option in PEER_OPTIONS)
+_HELP = f"""usage: zemm-benchdnn [global options] --matmul [options] DESC [[options] DESC ...]
        zemm-benchdnn [global options] --ip [options] DESC [[options] DESC ...]
 
 DESC is D0x..xMxK:D0x..xKxN[_nNAME], such as 31x2560:2560x2560; for --ip, inner products, it is
@@ -36,10 +41,9 @@ global options: --mode=C|P|F|S|L|I|R|B --mode-modifier=P|M --engine=cpu|gpu[:N] 
 --check-ref-impl=
 options: --batch=FILE (zemm's own case files are found by name, such as test_matmul_quickstart) --dt=S:W:D
 --stag= --wtag= --dtag= --strides= --bia-dt= --bia_mask= --runtime_dims_masks= --encoding=
---grouped=DIM:G:s0+s1+..[:MAX]|balanced|hot|decode --attr-scales= --attr-zero-points= --attr-offsets=
---attr-precomputed-reductions= --attr-post-ops= --attr-scratchpad= --attr-fpmath= --attr-acc-mode=
---attr-rounding-mode= --attr-deterministic= --attr-dropout= --attr-reduced-range= --attr-saturation=
---attr-src-dyn-quant= --ctx-init= --ctx-exe= --impl= --skip-impl= --match= --perf-template= --reset
+--grouped=DIM:G:s0+s1+..[:MAX]|balanced|hot|decode --ctx-init= --ctx-exe= --impl= --skip-impl= --match=
+--perf-template= --reset
+{textwrap.fill(_OPTIONS, 110, break_on_hyphens=False)}
 --ip has those of them that benchdnn's driver has, and --dir=FWD_B|FWD_D|FWD_I --mb=
 
 --jobs=N runs the cases in N processes and prints their results in order.
@@ -51,11 +55,9 @@ file for --batch.
 
 Timed runs (--mode=P): --peak measures the device's own limits and says percent of peak in each row;
 --peer=onednn runs each problem on zemm and on the peer in turns and prints both times and their ratio. The
-peer runs the case as it is, unless told otherwise: --peer-dt= --peer-stag= --peer-wtag= --peer-dtag=
---peer-bia-dt= --peer-attr-scales= --peer-attr-zero-points= --peer-attr-offsets=
---peer-attr-precomputed-reductions= --peer-attr-post-ops= --peer-attr-fpmath= --peer-attr-src-dyn-quant= (an
-attribute `none` or empty: without it; more values after commas are for single peers, such as
---peer-dt=u8:s8:f32,torch=s8:s8:s32).
+peer runs the case as it is, unless told otherwise (an attribute `none` or empty: without it; more values
+after commas are for single peers, such as --peer-dt=u8:s8:f32,torch=s8:s8:s32):
+{textwrap.fill(_PEER_OPTIONS, 110, break_on_hyphens=False)}
 
 Exit code: 0 when no case failed, 1 when one did (unimplemented and invalid ones count) or the command line
 is wrong, 2 for an unknown option or tag."""

@@ -25,7 +25,7 @@ struct arithmetic {
     bool src_in_place; // the policy multiplies src as it is in memory
     // The policy multiplies weights in another way if it uses them only once.
     bool differs_for_one_group;
-    // What changes along K is what quantised models have: groups of one size, scales of one type, zero points
+    // Parameters change along K as in quantised models: groups of one size, scales of one type, zero points
     // of floats, of bytes or of the type of the weights, and no zero points of a src with groups. Kernels for
     // these know all types. For the many other combinations they look at the types.
     bool is_usual_along_k;
@@ -42,7 +42,7 @@ bool is_bare_s32(const problem &p);
 // Elements of K whose sum of products is never above `most` in magnitude, by the ranges of the types.
 // For integer problems.
 zemm_dim_t longest_sum(const problem &p, zemm_dim_t most);
-// The same for sums that fit into an s32.
+// The longest sum that fits into an s32.
 zemm_dim_t longest_s32_sum(const problem &p);
 // The longest part of a segment that divides it and is no longer than `longest`.
 zemm_dim_t fitting_part(zemm_dim_t segment, zemm_dim_t longest);

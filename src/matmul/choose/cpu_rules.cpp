@@ -69,11 +69,12 @@ zemm_dim_t fewest_rows_in_segments(const facts &f) {
 
 } // namespace
 
-// Those that do not fill tiles of AMX, many rows for a kernel that is for few or the other way round, and
-// those for the wide tile after this narrow one, where the narrow tiles would compute more than three
-// quarters of the columns that wide ones would. A narrow tile of floats without a panel is kept, but for
-// small floats and more than one row. For bytes, what a tile does at each group of K counts more than the
-// products of few rows, so there wide tiles are better.
+// Refuses a row where another one is faster:
+// - a row of AMX whose tiles are not filled;
+// - a row for few rows of src where there are many, and the other way round;
+// - narrow tiles that compute more than three quarters of the columns of wide ones. A narrow tile of floats
+//   without a panel is kept, but for small floats and more than one row. With few rows of bytes the work of a
+//   tile at each group of K counts more than its products, so wide tiles are better.
 bool suits(const facts &f, const ze::device &dev, std::string &why) {
     const kernel_row &row = *f.row;
     if (row.traits().has_tiles() && !fills_tiles(f, why))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is faster on a CPU: the rules of thumb for rows where a work-item owns a tile, with their numbers, and
-// how they cut a problem.
+// Rules of thumb for CPUs, with their numbers: which rows where a work-item owns a tile are faster, and how
+// they cut a problem.
 #pragma once
 
 #include <string>

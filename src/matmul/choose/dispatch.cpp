@@ -241,7 +241,7 @@ size_t distance(std::string_view name, std::string_view row) {
     return costs.back();
 }
 
-// What is wrong with the value of ZEMM_KERNEL, of which no choice can be made.
+// The fault of a value of ZEMM_KERNEL of which no choice can be made.
 std::string wrong_kernel(std::string_view forced, const std::string &no_choice, const ze::device &dev) {
     const std::string name(forced.substr(0, std::min<size_t>(forced.find(':'), 100)));
     if (find_row(name))

@@ -158,7 +158,7 @@ void derive_matrices(facts &f) {
         f.matrices = by_rows ? p.likely_groups : p.batch() * p.m() / f.matrix_rows;
 }
 
-// Those of the tensors as they were asked.
+// Alignments of the tensors as the caller has them.
 void derive_alignments(facts &f) {
     if (!f.family.is_xe() || f.empty)
         return;
@@ -302,7 +302,8 @@ problem_facts facts_of(const problem &p, const memory_desc &seen_src) {
     f.empty = p.empty();
     f.is_bare_s32 = is_bare_s32(p);
     f.subtracts_floats = p.integer() && p.has_float_zero_points();
-    f.allows_bf16 = p.attr.fpmath_mode == zemm_fpmath_mode_bf16 || p.attr.fpmath_mode == zemm_fpmath_mode_any;
+    f.allows_bf16 =
+        p.attr.fpmath_mode.mode == zemm_fpmath_mode_bf16 || p.attr.fpmath_mode.mode == zemm_fpmath_mode_any;
 
     const k_groups g = k_groups_of(p);
     f.segment = segment_of(p, f, g);

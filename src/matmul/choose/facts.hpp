@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from a problem, and from a problem and a row of kernels.def. It is derived here, once;
-// predicates, cost, split and plan read it.
+// Facts that follow from a problem, and from a problem and a row of kernels.def. They are derived here, once;
+// predicates, cost, split and plan read them.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace zemm::matmul {
 
-// What follows from a problem, whatever the row and the layout of the weights are.
+// Facts of a problem, whatever the row and the layout of the weights are.
 struct problem_facts {
     bool empty;       // a tensor has no elements: nothing is computed
     bool is_bare_s32; // the s32 sums are the results (arithmetic.hpp)
@@ -60,7 +60,7 @@ struct problem_facts {
 };
 
 problem_facts facts_of(const problem &p);
-// The same if kernels see another src, of which K is a part.
+// The facts if kernels see another src, of which K is a part.
 problem_facts facts_of(const problem &p, const memory_desc &seen_src);
 
 // A problem with its weights in one layout. Rows that want this layout share it.

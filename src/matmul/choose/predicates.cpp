@@ -31,7 +31,7 @@ bool has_neighbours(const facts &f, std::string &why) {
     return false;
 }
 
-// What rows that multiply bytes by quads require.
+// Requirements of rows that multiply bytes by quads.
 bool reads_quads(const facts &f, std::string &why) {
     return multiplies_integers(f, why) && has_neighbours(f, why) && begins_at(f, 4, "it needs", why);
 }
@@ -45,7 +45,7 @@ bool has_no_zero_points(const facts &f, std::string &why) {
     return false;
 }
 
-// What rows require that multiply bf16, and f32 as bf16. splits_f16: and f16 as the sum of two bf16.
+// Requirements of rows that multiply bf16, and f32 as bf16. splits_f16: and f16 as the sum of two bf16.
 bool multiplies_bf16(const facts &f, bool splits_f16, std::string &why) {
     const problem &p = f.run();
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
@@ -206,7 +206,8 @@ namespace {
 // Whether the fpmath mode lets integer weights be rounded to the type that the mode names.
 bool may_round_weights(const facts &f, zemm_fpmath_mode_t to) {
     const zemm_primitive_attr &attr = f.run().attr;
-    return attr.fpmath_apply_to_int && (attr.fpmath_mode == to || attr.fpmath_mode == zemm_fpmath_mode_any);
+    return attr.fpmath_mode.apply_to_int &&
+           (attr.fpmath_mode.mode == to || attr.fpmath_mode.mode == zemm_fpmath_mode_any);
 }
 
 } // namespace

@@ -33,7 +33,7 @@ bool parameters_are_small(const facts &f, std::string &why) {
     return true;
 }
 
-// What all rows where a sub-group owns a tile require.
+// Requirements of all rows where a sub-group owns a tile.
 bool takes_steps(const facts &f, std::string &why) {
     constexpr zemm_dim_t limit = 1 << 30; // 2-D block loads and loops over K count in 32 bits
     const problem &p = f.run();
@@ -174,7 +174,7 @@ bool takes_dpas_half(const facts &f, const ze::device &dev, ze::feature loads, s
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
     const bool wide = f.family.loads == block_loads::two_dimensions; // multiplies f32 as tf32
     if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !wide) {
-        if (p.attr.fpmath_mode != zemm_fpmath_mode_strict)
+        if (p.attr.fpmath_mode.mode != zemm_fpmath_mode_strict)
             return widens_to_bf16(f, false, why) && has_dpas(f, dev, loads, why);
         why = "it multiplies f32 as bf16 or sums of two, which the fpmath mode strict does not allow; "
               "tf32, bf16, f16 and any do";
@@ -203,7 +203,7 @@ bool takes_dpas_tf32(const facts &f, const ze::device &dev, ze::feature loads, s
                    data_type_name(p.wei.data_type));
         return false;
     }
-    if (p.attr.fpmath_mode == zemm_fpmath_mode_strict) {
+    if (p.attr.fpmath_mode.mode == zemm_fpmath_mode_strict) {
         why = "it multiplies f32 as tf32, which the fpmath mode strict does not allow; tf32, bf16, f16 and "
               "any do";
         return false;

@@ -58,7 +58,7 @@ memory_desc likely_md(const memory_desc &md, const zemm_dim_t *batch, zemm_dim_t
     return md_with_dims(md, dims);
 }
 
-// The same problem without runtime values. Its scratchpad is the library's: how much a shape needs
+// The problem without runtime values. Its scratchpad is the library's: how much a shape needs
 // is not known before the caller would have to give it.
 problem with_tensors(const problem &p, const tensor_map &tensors) {
     zemm_primitive_attr attr = p.attr;

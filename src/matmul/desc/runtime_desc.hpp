@@ -7,7 +7,7 @@
 
 namespace zemm::matmul {
 
-// The same problem with likely values for its runtime dimensions and strides.
+// The problem with likely values for its runtime dimensions and strides.
 problem likely_problem(const problem &p);
 
 class runtime_desc : public runtime_primitive_desc {

@@ -28,15 +28,15 @@ void place(argument_map &map, const zemm_primitive_attr &attr) {
 void add_random(argument_map &map, const zemm_primitive_attr &attr) {
     if (attr.rounding.contains(ZEMM_ARG_DST))
         add_number(map, ZEMM_ARG_ATTR_ROUNDING_SEED, zemm_s32, false);
-    if (!attr.has_dropout)
+    if (!attr.dropout.is_on)
         return;
-    const bool on_host = attr.dropout_use_host_scalars;
+    const bool on_host = attr.dropout.use_host_scalars;
     add_number(map, ZEMM_ARG_ATTR_DROPOUT_PROBABILITY, zemm_f32, on_host);
-    add_number(map, ZEMM_ARG_ATTR_DROPOUT_SEED, attr.dropout_seed_dt, on_host);
-    if (attr.dropout_use_offset)
+    add_number(map, ZEMM_ARG_ATTR_DROPOUT_SEED, attr.dropout.seed_dt, on_host);
+    if (attr.dropout.use_offset)
         add_number(map, ZEMM_ARG_ATTR_DROPOUT_OFFSET, zemm_s64, on_host);
-    if (!md_is_zero(attr.dropout_mask))
-        map[ZEMM_ARG_ATTR_DROPOUT_MASK] = {attr.dropout_mask};
+    if (!md_is_zero(attr.dropout.mask))
+        map[ZEMM_ARG_ATTR_DROPOUT_MASK] = {attr.dropout.mask};
 }
 
 } // namespace
@@ -51,10 +51,9 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
     if (!md_is_zero(scratchpad))
         map[ZEMM_ARG_SCRATCHPAD] = {.md = scratchpad, .is_scratchpad = true};
     const auto tensor_of = [&](int arg) -> const memory_desc & { return p.tensor(arg); };
-    add_parameters(map, ZEMM_ARG_ATTR_SCALES, p.attr.scales, tensor_of);
-    add_parameters(map, ZEMM_ARG_ATTR_ZERO_POINTS, p.attr.zero_points, tensor_of);
-    add_parameters(map, ZEMM_ARG_ATTR_OFFSETS, p.attr.offsets, tensor_of);
-    add_parameters(map, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, p.attr.precomputed_reductions, tensor_of);
+#define ZEMM_TENSOR_ATTRIBUTE(name, NAME, ...)                                                               \
+    add_parameters(map, ZEMM_ARG_ATTR_##NAME, p.attr.name, tensor_of);
+#include "lists/attributes.def"
     add_random(map, p.attr);
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries) {

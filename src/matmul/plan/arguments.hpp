@@ -16,7 +16,7 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad);
 // Whether src, weights, dst or the scratchpad have 4 GiB or more.
 bool has_large(const problem &p, size_t scratchpad_size);
 
-// What kernels get by value at an execution: parameters, and tensors beside src, weights and dst.
+// Values that kernels get at an execution: parameters, and tensors beside src, weights and dst.
 values_of<kernels::matmul_arguments> values_of_problem(const problem &p);
 
 // A plain tensor for kernels. Dimensions of 1 have stride 0, so that any coordinate of dst is

@@ -44,7 +44,7 @@ void encode(const cpu_cut &cut, zemm_dim_t batch, plan &result) {
     take_partials(result, cut.tiles_along_n * row.tile_n * row.group_x, cut.ranges);
 }
 
-// What the kernel gets by value. reductions: where the sums of src are, if not in the caller's argument. p:
+// The values that the kernel gets. reductions: where the sums of src are, if not in the caller's argument. p:
 // the caller's problem.
 host_values main_values(const plan &made, const problem &p, const operand &reductions) {
     auto values = values_of_problem(p);

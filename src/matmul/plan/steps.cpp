@@ -62,26 +62,26 @@ host_values finish_values(const problem &p) {
         values.set(v.rounding_seed, address_of(ZEMM_ARG_ATTR_ROUNDING_SEED));
     if (p.scale(ZEMM_ARG_DST))
         values.set(v.dst_scale, address_of(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST));
-    if (!p.attr.has_dropout)
+    if (!p.attr.dropout.is_on)
         return values.made();
     values.set(v.dropout_mask, address_of(ZEMM_ARG_ATTR_DROPOUT_MASK));
-    if (p.attr.dropout_use_host_scalars) {
+    if (p.attr.dropout.use_host_scalars) {
         values.set(v.host_probability, host_value(operand::host_f32, ZEMM_ARG_ATTR_DROPOUT_PROBABILITY));
         values.set(v.host_seed, host_value(operand::host_s64, ZEMM_ARG_ATTR_DROPOUT_SEED));
     } else {
         values.set(v.probability, address_of(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY));
         values.set(v.seed, address_of(ZEMM_ARG_ATTR_DROPOUT_SEED));
     }
-    if (p.attr.dropout_use_offset && p.attr.dropout_use_host_scalars)
+    if (p.attr.dropout.use_offset && p.attr.dropout.use_host_scalars)
         values.set(v.host_offset, host_value(operand::host_s64, ZEMM_ARG_ATTR_DROPOUT_OFFSET));
-    else if (p.attr.dropout_use_offset)
+    else if (p.attr.dropout.use_offset)
         values.set(v.offset, address_of(ZEMM_ARG_ATTR_DROPOUT_OFFSET));
     return values.made();
 }
 
 // Whether finish_dst has to turn the sums into dst.
 bool needs_finish(const problem &p) {
-    if (p.attr.has_dropout || rounds_randomly(p) || dynamic_scales_of(p) != kernels::DYNAMIC_NONE ||
+    if (p.attr.dropout.is_on || rounds_randomly(p) || dynamic_scales_of(p) != kernels::DYNAMIC_NONE ||
         saturates(p.attr, p.dst.data_type))
         return true;
     return is_f64(p) && (!p.attr.post_ops.entries.empty() || p.scale(ZEMM_ARG_DST));
@@ -97,10 +97,10 @@ launch finish_launch(const problem &p, const problem &caller, bool sums_are_f64,
         block.matmul.bias = tensor({});
     const float_facts facts = float_facts_of(p.dst.data_type);
     block.chunk = FINISH_COLUMNS;
-    block.has_dropout = p.attr.has_dropout;
-    block.dropout_mask = tensor(p.attr.dropout_mask);
-    block.seed_is_s64 = p.attr.dropout_seed_dt == zemm_s64;
-    block.random_on_host = p.attr.dropout_use_host_scalars;
+    block.has_dropout = p.attr.dropout.is_on;
+    block.dropout_mask = tensor(p.attr.dropout.mask);
+    block.seed_is_s64 = p.attr.dropout.seed_dt == zemm_s64;
+    block.random_on_host = p.attr.dropout.use_host_scalars;
     block.dynamic_scales = dynamic_scales_of(p);
     if (block.dynamic_scales != kernels::DYNAMIC_NONE)
         block.chunk = int32_t(p.scale(ZEMM_ARG_DST)->groups[1]);
@@ -233,7 +233,7 @@ private:
         move.attr.zero_points[ZEMM_ARG_SRC] = *p_.zero_point(ZEMM_ARG_SRC);
         made_.inner.src = convert(ZEMM_ARG_SRC, move);
         made_.inner.attr.zero_points.erase(ZEMM_ARG_SRC);
-        made_.inner.attr.fpmath_mode = zemm_fpmath_mode_strict;
+        made_.inner.attr.fpmath_mode.mode = zemm_fpmath_mode_strict;
     }
 
     // The launch of the kernel quantize reads rows along K.
@@ -303,7 +303,7 @@ private:
             move_launch(move, ZEMM_ARG_DST, place_of(ZEMM_ARG_DST), address_of(ZEMM_ARG_DST)));
     }
 
-    // What comes after the sums leaves the matmul in the middle, which writes the sums.
+    // The matmul in the middle writes the sums; a launch of its own does what follows them.
     void finish_apart() {
         problem &inner = made_.inner;
         const operand dst = place_of(ZEMM_ARG_DST);
@@ -315,7 +315,8 @@ private:
         made_.converted[ZEMM_ARG_DST] = sums;
         if (!is_f64(p_))
             inner.bias = {};
-        inner.attr.has_dropout = inner.attr.saturation = false;
+        inner.attr.dropout = {};
+        inner.attr.saturation = false;
         inner.attr.post_ops = {};
         inner.attr.scales.erase(ZEMM_ARG_DST);
         inner.attr.zero_points.erase(ZEMM_ARG_DST);

@@ -53,7 +53,7 @@ void check_n_group(const context &c, const char *what, const quant_entry &e, boo
     if (c.n != ZEMM_RUNTIME_DIM_VAL && group > 1 && group < c.n && group % 16 != 0)
         fail(zemm_unimplemented, "%s: the group %lld along %s is not a multiple of 16", what,
              (long long)group, along.c_str());
-    if (group > 1 && needs_apply_to_int && !c.p.attr.fpmath_apply_to_int)
+    if (group > 1 && needs_apply_to_int && !c.p.attr.fpmath_mode.apply_to_int)
         fail(zemm_unimplemented, "%s: the group %lld along %s needs fpmath apply_to_int", what,
              (long long)group, along.c_str());
 }
@@ -149,7 +149,7 @@ void check_dst_scales(const context &c, const quant_entry &e) {
              data_type_name(c.p.wei.data_type), data_type_name(c.p.dst.data_type));
 }
 
-// What zero points of src and dst need.
+// Zero points of src and dst need src or weights of 8 bits or fewer.
 void check_narrow_operand(const context &c, const char *what) {
     if (!is_narrow(c.p.src) && !is_narrow(c.p.wei))
         fail(zemm_unimplemented, "%s need src or weights of 8 bits or fewer, not %s and %s", what,
@@ -199,7 +199,7 @@ void check_zero_points(const context &c) {
     }
 }
 
-// What problem::zero_point() gives for the weights.
+// The name of the tensor that problem::zero_point() gives for the weights.
 const char *name_of_wei_zp(const problem &p) {
     return p.has_offsets() ? "weights offsets" : "weights zero points";
 }
@@ -304,7 +304,7 @@ bool is_row_major(const memory_desc &md) {
 
 // The number of an element depends on its place in dst's memory, and oneDNN wants these to be in order.
 void check_dropout(const problem &p) {
-    const memory_desc &mask = p.attr.dropout_mask;
+    const memory_desc &mask = p.attr.dropout.mask;
     if (p.dst.format_kind != zemm_format_kind_any && !is_row_major(p.dst))
         fail(zemm_unimplemented, "dropout needs a row-major dst without gaps, not %s",
              md_sentence(p.dst).c_str());
@@ -340,7 +340,7 @@ void check_reduced_range(const problem &p) {
 void check_modes(const problem &p) {
     check_reduced_range(p);
     check_saturation(p.attr, p.dst.data_type);
-    if (p.attr.has_dropout)
+    if (p.attr.dropout.is_on)
         check_dropout(p);
     for (const auto &[arg, mode] : p.attr.rounding)
         check_rounding(p, arg);
@@ -349,7 +349,7 @@ void check_modes(const problem &p) {
              data_type_name(p.src.data_type));
 }
 
-// What each implementation of oneDNN checks for itself, after its common checks.
+// Each implementation of oneDNN checks this for itself, after its common checks.
 void check_groups_of_all(const context &c) {
     const quant_entry *src_scales = c.p.scale(ZEMM_ARG_SRC), *wei_scales = c.p.scale(ZEMM_ARG_WEIGHTS);
     const quant_entry *wei_zp = c.p.zero_point(ZEMM_ARG_WEIGHTS);
@@ -359,7 +359,7 @@ void check_groups_of_all(const context &c) {
         check_n_group(c, name_of_wei_zp(c.p), *wei_zp, true);
     if (src_scales && (src_scales->mask & c.column) && src_scales->group_ndims == 0)
         fail(zemm_unimplemented, "src scales: mask %d covers K, which needs groups", src_scales->mask);
-    if (wei_scales && (wei_scales->mask & c.row) && c.p.weight_only() && !c.p.attr.fpmath_apply_to_int)
+    if (wei_scales && (wei_scales->mask & c.row) && c.p.weight_only() && !c.p.attr.fpmath_mode.apply_to_int)
         fail(zemm_unimplemented,
              "weights scales: mask %d covers K, which needs an integer src or fpmath apply_to_int",
              wei_scales->mask);

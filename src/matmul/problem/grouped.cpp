@@ -136,7 +136,7 @@ void check_post_op(const problem &asked, const post_op &op, int index) {
              md_sentence(md).c_str());
 }
 
-// What the batched problem cannot tell, or would tell in its own terms.
+// Checks what the batched problem cannot tell, or would tell in its own terms.
 void check_grouped_attributes(const problem &asked) {
     const zemm_primitive_attr &attr = asked.attr;
     const auto refuse = [](const char *what) {
@@ -144,10 +144,7 @@ void check_grouped_attributes(const problem &asked) {
     };
     if (asked.quantizes_src())
         refuse("quantisation of src: dynamic_quantize does that before it");
-    if (attr.has_dropout)
-        refuse("dropout");
-    if (!attr.rounding.empty())
-        refuse("stochastic rounding");
+    refuse_missing(attr, operation::grouped);
     if (saturates(attr, asked.dst.data_type))
         refuse("saturation of an f8 dst");
     if (attr.scales.contains(ZEMM_ARG_DST))

@@ -122,8 +122,8 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
         p.wei = with_packed_layout(p.wei);
     resolve_any("bias", p.bias);
     resolve_any("dst", p.dst);
-    if (!md_is_zero(p.attr.dropout_mask))
-        resolve_like(p.attr.dropout_mask, p.dst);
+    if (!md_is_zero(p.attr.dropout.mask))
+        resolve_like(p.attr.dropout.mask, p.dst);
     for (post_op &op : p.attr.post_ops.entries) {
         if (is_in_place(op))
             op.src1 = p.dst;

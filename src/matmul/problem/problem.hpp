@@ -38,7 +38,7 @@ struct problem {
     bool empty() const;                                                                // nothing is computed
     bool integer() const { return is_int8(src.data_type); }                            // sums are s32
     bool has_reduced_src() const { return attr.reduced_range.contains(ZEMM_ARG_SRC); } // values of 7 bits
-    bool quantizes_src() const { return attr.src_group != 0; } // to s8 (quantized_src.hpp)
+    bool quantizes_src() const { return attr.src_dyn_quant_params != 0; } // to s8 (quantized_src.hpp)
     // Float src with integer weights (weight-only quantisation).
     bool weight_only() const { return !integer() && is_integer(wei.data_type); }
     bool has_offsets() const { return !attr.offsets.empty(); } // the weights have offsets

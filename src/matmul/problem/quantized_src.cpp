@@ -24,7 +24,8 @@ quantized_src quantized_src_of(const problem &p) {
     const zemm_dim_t k = p.k();
     const bool is_known = k != ZEMM_RUNTIME_DIM_VAL;
     const zemm_dim_t group =
-        is_known ? std::clamp<zemm_dim_t>(p.attr.src_group, 1, std::max<zemm_dim_t>(k, 1)) : p.attr.src_group;
+        is_known ? std::clamp<zemm_dim_t>(p.attr.src_dyn_quant_params, 1, std::max<zemm_dim_t>(k, 1))
+                 : p.attr.src_dyn_quant_params;
     const auto entry = [&](zemm_dim_t size, zemm_data_type_t dt) {
         return quant_entry{.mask = full_mask(ndims), .group_ndims = 2, .groups = {1, size}, .data_type = dt};
     };
@@ -41,7 +42,7 @@ problem with_quantized_src(problem p) {
     const quantized_src made = quantized_src_of(p);
     p.src = made.values;
     p.attr.scales[ZEMM_ARG_SRC] = made.scales;
-    p.attr.src_group = 0;
+    p.attr.src_dyn_quant_params = 0;
     if (made.sums)
         p.attr.precomputed_reductions[ZEMM_ARG_SRC] = *made.sums;
     return p;

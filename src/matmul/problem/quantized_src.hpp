@@ -8,7 +8,7 @@
 
 namespace zemm::matmul {
 
-// What the problem has in place of its src: the values, their scales and the sums of the values.
+// The problem's tensors in place of its src: the values, their scales and the sums of the values.
 struct quantized_src {
     memory_desc values;              // s8, row-major
     quant_entry scales;              // f32, along K

@@ -69,7 +69,7 @@ void attributes() {
     set_reduced_range(a, ZEMM_ARG_SRC, true);
     SAME(attr_text(a), "attr-reduced-range:src0+dst");
     a = {};
-    set_src_group(a, 128);
+    set_src_dyn_quant_params(a, 128);
     SAME(attr_text(a), "attr-src-dyn-quant:128");
     a = {};
     const memory_desc mask = md({3, 5}, zemm_u8, "ab");
@@ -136,8 +136,8 @@ void keys() {
     add([](auto &a) { set_rounding(a, ZEMM_ARG_DST, zemm_rounding_mode_stochastic); });
     add([](auto &a) { set_reduced_range(a, ZEMM_ARG_SRC, true); });
     add([](auto &a) { set_reduced_range(a, ZEMM_ARG_DST, true); });
-    add([](auto &a) { set_src_group(a, 32); });
-    add([](auto &a) { set_src_group(a, 64); });
+    add([](auto &a) { set_src_dyn_quant_params(a, 32); });
+    add([](auto &a) { set_src_dyn_quant_params(a, 64); });
     add([](auto &a) { set_dropout(a, nullptr, zemm_s32, false, false); });
     add([](auto &a) { set_dropout(a, nullptr, zemm_s64, false, false); });
     add([](auto &a) { set_scales(a, {ZEMM_ARG_SRC, 0, 0, nullptr, zemm_f32}); });

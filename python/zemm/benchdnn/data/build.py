@@ -11,6 +11,7 @@ from typing import Any
 
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.arguments import Argument
+from zemm.benchdnn.grammar.attributes import DEFAULTS, KNOBS, Quantization
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.encodings import Groups, Sparsity
 from zemm.benchdnn.grammar.masks import post_op_mask
@@ -57,43 +58,40 @@ def primitive_desc(zemm: Any, engine: Any, case: Case, with_attributes: bool = T
 
 def attributes(zemm: Any, case: Case) -> Any:
     """The attributes of a case as an object of the library."""
-    attr, wanted = zemm.Attr(), case.attributes
-    for entry in wanted.scales:
-        attr.set_scales(
-            entry.arg, args.mask_of(case, entry), entry.groups, entry.data_type, entry.on_host,
-            entry.quantization_mode,
-        )  # fmt: skip
-    for entry in wanted.zero_points:
-        mask = args.mask_of(case, entry)
-        attr.set_zero_points(entry.arg, mask, entry.groups, entry.data_type, entry.on_host)
-    for entry in wanted.offsets:
-        mask = args.mask_of(case, entry)
-        attr.set_offsets(entry.arg, mask, entry.groups, entry.data_type)
-    for entry in wanted.reductions:
-        mask = args.mask_of(case, entry)
-        attr.set_precomputed_reductions(entry.arg, mask, entry.groups, entry.data_type)
-    if wanted.post_ops:
-        attr.set_post_ops(post_ops(zemm, case))
-    if wanted.scratchpad != "library":
-        attr.set_scratchpad_mode(wanted.scratchpad)
-    attr.set_fpmath_mode(wanted.fpmath.mode, wanted.fpmath.apply_to_int)
-    if wanted.acc_mode != "strict":
-        attr.set_accumulation_mode(wanted.acc_mode)
-    if wanted.deterministic:
-        attr.set_deterministic(True)
-    for rounding in wanted.rounding:
-        attr.set_rounding(rounding.arg, rounding.mode)
-    if wanted.reduced_range:
-        attr.set_reduced_range(args.SRC)
-    if wanted.src_dyn_quant:
-        attr.set_src_dyn_quant_params(wanted.src_dyn_quant)
-    if wanted.saturation:
-        attr.set_saturation()
-    if wanted.dropout.p > 0:
-        drop = wanted.dropout
-        mask_md = None if drop.tag == "undef" else memory_desc(zemm, args.dropout_mask(case))
-        attr.set_dropout(mask_md, "s64", drop.offset != 0, drop.on_host)
+    attr = zemm.Attr()
+    for field, knob in KNOBS.items():
+        for arguments in _calls(zemm, case, field):
+            getattr(attr, f"set_{knob.row.name}")(*arguments)
     return attr
+
+
+def _calls(zemm: Any, case: Case, field: str) -> list[tuple[Any, ...]]:
+    """The arguments of each call of an attribute's setter."""
+    value = getattr(case.attributes, field)
+    if field in args.KINDS:
+        return [
+            (entry.arg, args.mask_of(case, entry), entry.groups, entry.data_type, *_more(field, entry))
+            for entry in value
+        ]
+    if field == "fpmath":
+        return [(value.mode, value.apply_to_int)]  # the library may have another default
+    if value == DEFAULTS[field]:
+        return []
+    if field == "rounding_mode":
+        return [(rounding.arg, rounding.mode) for rounding in value]
+    if field == "dropout":
+        mask_md = None if value.tag == "undef" else memory_desc(zemm, args.dropout_mask(case))
+        return [(mask_md, "s64", value.offset != 0, value.on_host)]
+    if field == "post_ops":
+        return [(post_ops(zemm, case),)]
+    return [(args.SRC if field == "reduced_range" else value,)]
+
+
+def _more(kind: str, entry: Quantization) -> tuple[Any, ...]:
+    """The arguments that only scales or zero points have."""
+    if kind == "scales":
+        return entry.on_host, entry.quantization_mode
+    return (entry.on_host,) if kind == "zero_points" else ()
 
 
 def post_ops(zemm: Any, case: Case) -> Any:

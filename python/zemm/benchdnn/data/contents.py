@@ -48,9 +48,9 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
         drawn = rounded(fill.scales(count, argument.value), dt)
     elif role in ("zero_points", "offsets"):
         drawn = fill.zero_points(count, argument.value, dt)
-    elif role == "reductions":
+    elif role == "precomputed_reductions":
         assert src is not None
-        entry = case.attributes.find("reductions", args.SRC)
+        entry = case.attributes.find("precomputed_reductions", args.SRC)
         assert entry is not None
         drawn = reductions(src, entry.groups[1] if entry.groups else 1)
     else:

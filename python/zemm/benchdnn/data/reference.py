@@ -52,7 +52,7 @@ def expected(case: Case, values: Values, old_dst: Floats, dst_layout: Layout) ->
     x = _to_dst(case, values, x, extra)
     if case.attributes.saturation:
         x = x.clip(BY_NAME[case.dt[2]].low, BY_NAME[case.dt[2]].high)  # NaN stays
-    rounding = next((r for r in case.attributes.rounding if r.arg == args.DST), None)
+    rounding = next((r for r in case.attributes.rounding_mode if r.arg == args.DST), None)
     if rounding and rounding.mode == "stochastic":
         x = random_bits.stochastic_rounding(x, case.dt[2], rounding.seed, dst_layout.offsets())
     return Expected(x, rounded(x, case.dt[2]), extra)

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, replace
 
 from zemm._library.library import ARG
-from zemm._library.lists import IN_PLACE
+from zemm._library.lists import ATTRIBUTES, IN_PLACE
 from zemm.benchdnn.grammar import masks
 from zemm.benchdnn.grammar.attributes import Quantization
 from zemm.benchdnn.grammar.case import Case
@@ -14,13 +14,13 @@ from zemm.benchdnn.grammar.tags import normalized
 
 SRC, DST, WEI, BIAS = ARG["SRC"], ARG["DST"], ARG["WEIGHTS"], ARG["BIAS"]
 SCRATCHPAD, HINT_MAX_GROUP_SIZE = ARG["SCRATCHPAD"], ARG["HINT_MAX_GROUP_SIZE"]
-SCALES, ZERO_POINTS = ARG["ATTR_SCALES"], ARG["ATTR_ZERO_POINTS"]
-OFFSETS = ARG["ATTR_OFFSETS"]
-REDUCTIONS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"]
+# The flags of arguments that are parameters of another one: scales, zero points, ...
+KINDS = {name: ARG[f"ATTR_{name.upper()}"] for name, row in ATTRIBUTES.items() if row.kind == "tensor"}
+SCALES, ZERO_POINTS = KINDS["scales"], KINDS["zero_points"]
+OFFSETS, REDUCTIONS = KINDS["offsets"], KINDS["precomputed_reductions"]
 DROPOUT_MASK, DROPOUT_PROBABILITY = ARG["ATTR_DROPOUT_MASK"], ARG["ATTR_DROPOUT_PROBABILITY"]
 DROPOUT_SEED, DROPOUT_OFFSET = ARG["ATTR_DROPOUT_SEED"], ARG["ATTR_DROPOUT_OFFSET"]
 ROUNDING_SEED = ARG["ATTR_ROUNDING_SEED"]
-KINDS = {"scales": SCALES, "zero_points": ZERO_POINTS, "offsets": OFFSETS, "reductions": REDUCTIONS}
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def random_arguments(case: Case) -> list[Argument]:
             )
         if drop.tag != "undef":
             found.append(dropout_mask(case))
-    stochastic = [rounding for rounding in case.attributes.rounding if rounding.mode == "stochastic"]
+    stochastic = [rounding for rounding in case.attributes.rounding_mode if rounding.mode == "stochastic"]
     found += [
         Argument(ROUNDING_SEED, "number", (1,), "s32", value=rounding.seed) for rounding in stochastic[:1]
     ]

@@ -2,14 +2,17 @@
 """Attributes of a case line (`--attr-*`): parsing, values and printing."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, NamedTuple
 
-from zemm._library.library import ARG
+from zemm._library.library import ARG, names_of
+from zemm._library.lists import ATTRIBUTES, Attribute
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.grammar import atoms, dtypes
 from zemm.benchdnn.grammar.masks import has_one_value, parse_mask
-from zemm.benchdnn.grammar.post_ops import PostOp
+from zemm.benchdnn.grammar.post_ops import PostOp, parse_post_ops
 from zemm.benchdnn.grammar.tags import parse_tag
 
 _ARGUMENTS = {
@@ -90,46 +93,35 @@ class Fpmath:
 
 @dataclass(frozen=True)
 class Attributes:
-    """All attributes of one case."""
+    """All attributes of one case, in the order of benchdnn's loops. The names are those of the options."""
 
     scales: tuple[Quantization, ...] = ()
     zero_points: tuple[Quantization, ...] = ()
     offsets: tuple[Quantization, ...] = ()
-    reductions: tuple[Quantization, ...] = ()
+    precomputed_reductions: tuple[Quantization, ...] = ()
     post_ops: tuple[PostOp, ...] = ()
     scratchpad: str = "library"
     fpmath: Fpmath = Fpmath()
     acc_mode: str = "strict"
     deterministic: bool = False
     dropout: Dropout = Dropout()
-    rounding: tuple[Rounding, ...] = ()
+    rounding_mode: tuple[Rounding, ...] = ()
     reduced_range: str = ""
     src_dyn_quant: int = 0  # elements of src along K that zemm quantises together; 0: it does not
     saturation: bool = False
 
     def find(self, kind: str, arg: int) -> Quantization | None:
-        """The entry of `kind` (scales, zero_points, offsets or reductions) for an argument, or None."""
+        """The entry of `kind` (such as scales) for an argument, or None."""
         entries: tuple[Quantization, ...] = getattr(self, kind)
         return next((e for e in entries if e.arg == arg), None)
 
     def knobs(self) -> list[tuple[str, str, str]]:
         """(option, value, default) of every attribute, in the order of repro lines."""
-        return [
-            ("--attr-scales", _show_quantizations(self.scales, "f32"), ""),
-            ("--attr-zero-points", _show_quantizations(self.zero_points, "s32"), ""),
-            ("--attr-offsets", _show_quantizations(self.offsets, "f32"), ""),
-            ("--attr-precomputed-reductions", _show_quantizations(self.reductions, ""), ""),
-            ("--attr-post-ops", "+".join(map(str, self.post_ops)), ""),
-            ("--attr-scratchpad", self.scratchpad, "library"),
-            ("--attr-fpmath", str(self.fpmath), str(Fpmath())),
-            ("--attr-acc-mode", self.acc_mode, "strict"),
-            ("--attr-rounding-mode", "+".join(map(str, self.rounding)), ""),
-            ("--attr-deterministic", atoms.show_boolean(self.deterministic), "false"),
-            ("--attr-dropout", str(self.dropout), str(Dropout())),
-            ("--attr-reduced-range", self.reduced_range, ""),
-            ("--attr-src-dyn-quant", str(self.src_dyn_quant or ""), ""),
-            ("--attr-saturation", atoms.show_boolean(self.saturation), "false"),
-        ]
+        found = []
+        for name in _PRINTED:
+            knob = KNOBS[name]
+            found.append((f"--{knob.option}", knob.show(getattr(self, name)), knob.show(DEFAULTS[name])))
+        return found
 
     def changed(self) -> list[str]:
         """`option=value` of every attribute that is not at its default."""
@@ -141,27 +133,21 @@ def argument_name(arg: int) -> str:
     return _NAMES.get(arg) or f"msrc{arg - _MULTIPLE_SRC}"
 
 
-def parse_scales(text: str, what: str) -> tuple[Quantization, ...]:
-    """`ARG:MASK_INPUT[:SCALE][:DT[:G0xG1]]` joined by `+`. Entries `common:1` are dropped: that is
-    the default."""
-    entries = [_parse_quantization(e, f"{what}={text}", "f32", 1.0) for e in atoms.split(text, "+", what)]
-    return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 1.0, "f32"))
+Parser = Callable[[str, str], Any]
 
 
-def parse_zero_points(text: str, what: str) -> tuple[Quantization, ...]:
-    """As `parse_scales`, but with type s32 and the default `common:0`. Values of integer types are
-    integers."""
-    entries = [_parse_quantization(e, f"{what}={text}", "s32", 0.0) for e in atoms.split(text, "+", what)]
-    return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 0.0, "s32"))
+def _quantization_parser(data_type: str, value: float, may_be_negative: bool) -> Parser:
+    """A parser of `ARG:MASK_INPUT[:VALUE][:DT[:G0xG1]]` joined by `+`. Entries `common:VALUE` with the
+    default value and type are dropped. Values of integer zero points are integers."""
 
+    def parse(text: str, what: str) -> tuple[Quantization, ...]:
+        entries = [
+            _parse_quantization(entry, f"{what}={text}", data_type, value, may_be_negative)
+            for entry in atoms.split(text, "+", what)
+        ]
+        return _by_argument(e for e in entries if e != Quantization(e.arg, "common", value, data_type))
 
-def parse_offsets(text: str, what: str) -> tuple[Quantization, ...]:
-    """As `parse_scales`, but with the default `common:0`, and values may be negative."""
-    entries = [
-        _parse_quantization(e, f"{what}={text}", "f32", 0.0, may_be_negative=True)
-        for e in atoms.split(text, "+", what)
-    ]
-    return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 0.0, "f32"))
+    return parse
 
 
 def parse_reductions(text: str, what: str) -> tuple[Quantization, ...]:
@@ -224,7 +210,7 @@ def parse_rounding(text: str, what: str) -> tuple[Rounding, ...]:
 
 
 def _parse_quantization(
-    entry: str, what: str, data_type: str, value: float, may_be_negative: bool = False
+    entry: str, what: str, data_type: str, value: float, may_be_negative: bool
 ) -> Quantization:
     fields = atoms.split(entry, ":", what)
     if len(fields) < 2:
@@ -233,7 +219,6 @@ def _parse_quantization(
     rest = fields[2:]
     number = rest.pop(0) if rest and has_one_value(mask) else None
     atoms.at_most(rest, 2, what)
-    may_be_negative = may_be_negative or data_type == "s32"
     if rest:
         data_type = dtypes.parse_data_type(rest[0], what)
     if number is not None:
@@ -277,8 +262,8 @@ def _by_argument(entries: Iterable[Quantization]) -> tuple[Quantization, ...]:
     return tuple(unique[arg] for arg in sorted(unique))
 
 
-def _show_quantizations(entries: tuple[Quantization, ...], default_type: str) -> str:
-    return "+".join(_show_quantization(entry, default_type) for entry in entries)
+def _quantization_printer(default_type: str) -> Callable[[Any], str]:
+    return lambda entries: "+".join(_show_quantization(entry, default_type) for entry in entries)
 
 
 def _show_quantization(entry: Quantization, default_type: str) -> str:
@@ -291,3 +276,51 @@ def _show_quantization(entry: Quantization, default_type: str) -> str:
     if entry.groups:
         fields.append(atoms.show_dims(entry.groups))
     return ":".join(fields)
+
+
+class Knob(NamedTuple):
+    """The option of an attribute: the row of the list, the parser of a value (text, what) and its printer."""
+
+    row: Attribute
+    parse: Parser
+    show: Callable[[Any], str]
+
+    @property
+    def option(self) -> str:
+        return self.row.option
+
+
+def _show_list(values: Any) -> str:
+    return "+".join(map(str, values))
+
+
+_OWN: dict[str, tuple[Parser, Callable[[Any], str]]] = {
+    "scales": (_quantization_parser("f32", 1.0, False), _quantization_printer("f32")),
+    "zero_points": (_quantization_parser("s32", 0.0, True), _quantization_printer("s32")),
+    "precomputed_reductions": (parse_reductions, _quantization_printer("")),
+    "post_ops": (parse_post_ops, _show_list),
+    "fpmath_mode": (parse_fpmath, str),
+    "rounding": (parse_rounding, _show_list),
+    "dropout": (parse_dropout, str),
+    "reduced_range": (partial(atoms.choice, choices=("src",)), str),
+}
+
+
+def _knob(row: Attribute) -> Knob:
+    """The option of a row, whose kind says what values look like unless it is in _OWN."""
+    if row.name in _OWN:
+        return Knob(row, *_OWN[row.name])
+    if row.kind == "flag":
+        return Knob(row, atoms.boolean, atoms.show_boolean)
+    if row.kind == "mode":
+        return Knob(row, partial(atoms.choice, choices=names_of(row.name)), str)
+    if row.kind == "size":
+        return Knob(row, partial(atoms.integer, low=0), lambda size: str(size or ""))
+    return Knob(row, _quantization_parser("f32", 0.0, True), _quantization_printer("f32"))
+
+
+KNOBS = {row.option.removeprefix("attr-").replace("-", "_"): _knob(row) for row in ATTRIBUTES.values()}
+DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Attributes)}
+# benchdnn prints rounding modes before deterministic, and loops over them inside of it.
+_PRINTED = [name for name in DEFAULTS if name != "rounding_mode"]
+_PRINTED.insert(_PRINTED.index("deterministic"), "rounding_mode")

@@ -1,87 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
 """A case: a problem with one value for each option, and the line that reproduces it."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 from zemm.benchdnn.grammar import atoms, masks
-from zemm.benchdnn.grammar.attributes import Attributes, Fpmath, Quantization
+from zemm.benchdnn.grammar.attributes import DEFAULTS, KNOBS, Attributes
 from zemm.benchdnn.grammar.descriptor import Descriptor
 from zemm.benchdnn.grammar.encodings import Encoding, Grouped
 from zemm.benchdnn.grammar.inner_product import WITH_BIAS, InnerProduct
 from zemm.benchdnn.grammar.options import ImplFilter, Options
 from zemm.benchdnn.grammar.options import repro as options_repro
-from zemm.benchdnn.grammar.post_ops import PostOp
 
 ANY_THREADS = "auto:auto:auto"
 Strides = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
+_ATTRIBUTES = {name: KNOBS[name] for name in DEFAULTS if KNOBS[name].row.for_peers}
+# Options X with a form `--peer-X`, whose one value a peer gets in place of the case's X.
+PEER_OPTIONS = ("dt", "stag", "wtag", "dtag", "bia-dt", *(knob.option for knob in _ATTRIBUTES.values()))
+
+
 @dataclass(frozen=True)
 class PeerChanges:
-    """`--peer-*`: the options that are different for peers. None: the same as in the case.
-    `own`: what a single peer gets instead, by its name, in the order of names."""
+    """`--peer-*`: (option, peer, value) of the options that are different for peers, in the order of repro
+    lines. peer: "" for all peers; a peer's own value comes after it and wins."""
 
-    dt: tuple[str, str, str] | None = None
-    stag: str | None = None
-    wtag: str | None = None
-    dtag: str | None = None
-    bia_dt: str | None = None
-    scales: tuple[Quantization, ...] | None = None
-    zero_points: tuple[Quantization, ...] | None = None
-    offsets: tuple[Quantization, ...] | None = None
-    reductions: tuple[Quantization, ...] | None = None
-    post_ops: tuple[PostOp, ...] | None = None
-    fpmath: Fpmath | None = None
-    src_dyn_quant: int | None = None
-    own: "tuple[tuple[str, PeerChanges], ...]" = ()
+    values: tuple[tuple[str, str, Any], ...] = ()
 
-    def of(self, name: str) -> "PeerChanges":
-        """The changes for one peer."""
-        own = dict(self.own).get(name, PeerChanges())
-        given = {f.name: getattr(own, f.name) for f in fields(own) if f.name != "own"}
-        return replace(self, own=(), **{field: v for field, v in given.items() if v is not None})
+    def of(self, name: str) -> dict[str, Any]:
+        """The values for one peer, by option."""
+        return {option: value for option, peer, value in self.values if peer in ("", name)}
 
-    def changed(self, name: str, field: str, value: Any) -> "PeerChanges":
-        """These changes, but with another value of a field for the peer `name`."""
-        own = dict(self.own)
-        own[name] = replace(own.get(name, PeerChanges()), **{field: value})
-        kept = sorted((name, changes) for name, changes in own.items() if changes != PeerChanges())
-        return replace(self, own=tuple(kept))
+    def attributes_of(self, name: str) -> dict[str, Any]:
+        """The attributes among the values for one peer, by name."""
+        values = self.of(name)
+        return {field: values[knob.option] for field, knob in _ATTRIBUTES.items() if knob.option in values}
+
+    def changed(self, option: str, values: dict[str, Any]) -> "PeerChanges":
+        """These changes, but with other values of an option, by peer."""
+        kept = [entry for entry in self.values if entry[0] != option]
+        kept += [(option, peer, value) for peer, value in values.items()]
+        return PeerChanges(tuple(sorted(kept, key=lambda entry: (PEER_OPTIONS.index(entry[0]), entry[1]))))
 
     def knobs(self) -> list[str]:
         """`--peer-X=value`, with `NAME=value` for single peers, for each option that is set."""
+        shows = {knob.option: knob.show for knob in _ATTRIBUTES.values()} | {"dt": ":".join}
         texts: dict[str, list[str]] = {}
-        for prefix, changes in (("", self), *((f"{name}=", changes) for name, changes in self.own)):
-            for knob, value in changes._common_knobs():
-                texts.setdefault(knob, []).append(f"{prefix}{value}")
-        order = ("dt", "stag", "wtag", "dtag", "bia-dt", *_ATTRIBUTE_KNOBS.values())
-        return [f"--peer-{knob}={','.join(texts[knob])}" for knob in order if knob in texts]
-
-    def _common_knobs(self) -> list[tuple[str, str]]:
-        """(X, value) of the options for all peers."""
-        own: list[tuple[str, str | None]] = [("dt", ":".join(self.dt) if self.dt else None)]
-        own += [(name, getattr(self, name)) for name in ("stag", "wtag", "dtag")]
-        own.append(("bia-dt", self.bia_dt))
-        set_ = {
-            f.name: getattr(self, f.name)
-            for f in fields(Attributes)
-            if getattr(self, f.name, None) is not None
-        }
-        shown = {knob: value for knob, value, _ in Attributes(**set_).knobs()}
-        own += [(_ATTRIBUTE_KNOBS[name], shown["--" + _ATTRIBUTE_KNOBS[name]] or "none") for name in set_]
-        return [(knob, value) for knob, value in own if value is not None]
-
-
-_ATTRIBUTE_KNOBS = {
-    "scales": "attr-scales",
-    "zero_points": "attr-zero-points",
-    "offsets": "attr-offsets",
-    "reductions": "attr-precomputed-reductions",
-    "post_ops": "attr-post-ops",
-    "fpmath": "attr-fpmath",
-    "src_dyn_quant": "attr-src-dyn-quant",
-}
+        for option, peer, value in self.values:
+            shown = shows.get(option, str)(value) or "none"
+            texts.setdefault(option, []).append(f"{peer}={shown}" if peer else shown)
+        return [f"--peer-{option}={','.join(shown)}" for option, shown in texts.items()]
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,16 @@
 """Parses the options of the drivers: `--name=LIST` sets a field of Settings."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.grammar import atoms, attributes, dtypes
-from zemm.benchdnn.grammar.case import Strides
+from zemm.benchdnn.grammar.case import PEER_OPTIONS, Strides
 from zemm.benchdnn.grammar.encodings import MAX_END, Encoding, Grouped, Sparsity
 from zemm.benchdnn.grammar.group_profiles import GroupProfile, is_profile, parse_profile
 from zemm.benchdnn.grammar.inner_product import DIRECTIONS
 from zemm.benchdnn.grammar.options import PEERS, ImplFilter, impl_filter
-from zemm.benchdnn.grammar.post_ops import parse_post_ops
 from zemm.benchdnn.grammar.settings import Settings, three_types
 from zemm.benchdnn.grammar.tags import parse_tag
 from zemm.benchdnn.grammar.template import check_template
@@ -109,32 +107,12 @@ _KNOBS = {
     "runtime_dims_masks": Knob("runtime_dims_masks", _plain(_runtime_masks)),
     "encoding": Knob("layout", _plain(_encoding)),
     "grouped": Knob("layout", _plain(_grouped)),
-    "attr-scales": Knob("scales", _plain(attributes.parse_scales)),
-    "attr-zero-points": Knob("zero_points", _plain(attributes.parse_zero_points)),
-    "attr-offsets": Knob("offsets", _plain(attributes.parse_offsets)),
-    "attr-precomputed-reductions": Knob("reductions", _plain(attributes.parse_reductions)),
-    "attr-post-ops": Knob("post_ops", _plain(parse_post_ops)),
-    "attr-scratchpad": Knob("scratchpad", _plain(partial(atoms.choice, choices=("library", "user")))),
-    "attr-fpmath": Knob("fpmath", _plain(attributes.parse_fpmath)),
-    "attr-acc-mode": Knob(
-        "acc_mode", _plain(partial(atoms.choice, choices=("strict", "relaxed", "any", "f32", "s32", "f16")))
-    ),
-    "attr-rounding-mode": Knob("rounding", _plain(attributes.parse_rounding)),
-    "attr-deterministic": Knob("deterministic", _plain(atoms.boolean)),
-    "attr-dropout": Knob("dropout", _plain(attributes.parse_dropout)),
-    "attr-saturation": Knob("saturation", _plain(atoms.boolean)),
-    "attr-reduced-range": Knob("reduced_range", _plain(partial(atoms.choice, choices=("src",)))),
-    "attr-src-dyn-quant": Knob("src_dyn_quant", _plain(partial(atoms.integer, low=0, high=2**63 - 1))),
+    **{knob.option: Knob(name, _plain(knob.parse)) for name, knob in attributes.KNOBS.items()},
     "ctx-init": Knob("ctx_init", _plain(_context)),
     "ctx-exe": Knob("ctx_exe", _plain(_context)),
 }
-# Options X with a form `--peer-X`, whose one value a peer gets in place of the case's X.
-_PEER_KNOBS = (
-    "dt", "stag", "wtag", "dtag", "bia-dt", "attr-scales", "attr-zero-points", "attr-offsets",
-    "attr-precomputed-reductions", "attr-post-ops", "attr-fpmath", "attr-src-dyn-quant",
-)  # fmt: skip
 _SINGLE = ("impl", "skip-impl", "match", "perf-template", "quantize")
-_PEERS = tuple(f"peer-{name}" for name in _PEER_KNOBS)
+_PEERS = tuple(f"peer-{name}" for name in PEER_OPTIONS)
 NAMES = (*_KNOBS, *_SINGLE, *_PEERS, "reset")
 _OF_MATMUL = (
     "strides", "bia_dt", "bia_mask", "runtime_dims_masks", "encoding", "grouped", "quantize", *_PEERS,
@@ -164,13 +142,13 @@ def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
     else:
         values = _values(name, text, what, enum_tags)
         # As in benchdnn an empty rounding mode is an empty list, so that a DESC expands to no case.
-        setattr(settings, _KNOBS[name].field, [] if name == "attr-rounding-mode" and not text else values)
+        settings.set(_KNOBS[name].field, [] if name == "attr-rounding-mode" and not text else values)
 
 
 def _values(name: str, text: str, what: str, enum_tags: bool) -> list[Any]:
     """The values of a list. Empty ones are the default, but as in benchdnn not those of groups."""
     knob = _KNOBS[name]
-    default = getattr(Settings(), knob.field)[0]
+    default = Settings().get(knob.field)[0]
     if not text:
         return [default]
     return [
@@ -182,7 +160,6 @@ def _values(name: str, text: str, what: str, enum_tags: bool) -> list[Any]:
 def _apply_peer(settings: Settings, name: str, text: str, what: str, enum_tags: bool) -> None:
     """Apply `--peer-name=VALUE[,PEER=VALUE...]`: a value for all peers and others for single ones.
     What is not given is as in the case."""
-    field = _KNOBS[name].field
     values: dict[str, Any] = {}
     for part in text.split(","):
         peer, is_own, value = part.rpartition("=")
@@ -191,10 +168,7 @@ def _apply_peer(settings: Settings, name: str, text: str, what: str, enum_tags: 
         if who in values:
             raise UsageError(f"{what}={text}: {who or 'all peers'} can have one value only")
         values[who] = parsed
-    changes: dict[str, Any] = {field: values.get("")}
-    settings.peer = replace(settings.peer, **changes)
-    for peer in PEERS:
-        settings.peer = settings.peer.changed(peer, field, values.get(peer))
+    settings.peer = settings.peer.changed(name, values)
 
 
 def _peer_value(name: str, text: str, what: str, enum_tags: bool) -> Any:
@@ -202,7 +176,7 @@ def _peer_value(name: str, text: str, what: str, enum_tags: bool) -> Any:
     a case without it."""
     knob = _KNOBS[name]
     if text in ("", "none") and name.startswith("attr-"):
-        return getattr(Settings(), knob.field)[0]
+        return Settings().get(knob.field)[0]
     if not text:
         raise UsageError(f"{what}= has no value: without the option peers get that of the case")
     value = knob.parse(text, what, enum_tags)

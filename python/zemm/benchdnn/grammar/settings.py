@@ -4,23 +4,25 @@ of their values, in benchdnn's order."""
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.grammar.atoms import verification
-from zemm.benchdnn.grammar.attributes import Attributes, Dropout, Fpmath, Quantization, Rounding
+from zemm.benchdnn.grammar.attributes import DEFAULTS, Attributes
 from zemm.benchdnn.grammar.case import ANY_THREADS, Case, PeerChanges, Strides
 from zemm.benchdnn.grammar.descriptor import Descriptor
 from zemm.benchdnn.grammar.encodings import Encoding, Grouped
 from zemm.benchdnn.grammar.group_profiles import GroupProfile
 from zemm.benchdnn.grammar.inner_product import WITH_BIAS, InnerProduct
 from zemm.benchdnn.grammar.options import ImplFilter, Options
-from zemm.benchdnn.grammar.post_ops import PostOp
 from zemm.benchdnn.grammar.verify import verify
 
 _DEFAULT_BIAS = ("undef", 2)
 _ANY_IMPL = ImplFilter()
+# Values that the mode decides unless an option sets them.
+_OF_THE_MODE = {"scratchpad": "", "deterministic": None}
+_ATTRIBUTE_LISTS = {name: [default] for name, default in (DEFAULTS | _OF_THE_MODE).items()}
 
 
 @dataclass
@@ -34,20 +36,7 @@ class Settings:
     layout: list[Encoding | Grouped | GroupProfile] = field(default_factory=lambda: [Encoding()])
     strides: list[Strides] = field(default_factory=lambda: [((), (), ())])
     runtime_dims_masks: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
-    scales: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
-    zero_points: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
-    offsets: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
-    reductions: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
-    post_ops: list[tuple[PostOp, ...]] = field(default_factory=lambda: [()])
-    scratchpad: list[str] = field(default_factory=lambda: [""])
-    fpmath: list[Fpmath] = field(default_factory=lambda: [Fpmath()])
-    acc_mode: list[str] = field(default_factory=lambda: ["strict"])
-    deterministic: list[bool | None] = field(default_factory=lambda: [None])
-    dropout: list[Dropout] = field(default_factory=lambda: [Dropout()])
-    rounding: list[tuple[Rounding, ...]] = field(default_factory=lambda: [()])
-    reduced_range: list[str] = field(default_factory=lambda: [""])
-    src_dyn_quant: list[int] = field(default_factory=lambda: [0])
-    saturation: list[bool] = field(default_factory=lambda: [False])
+    attribute_lists: dict[str, list[Any]] = field(default_factory=lambda: {**_ATTRIBUTE_LISTS})
     ctx_init: list[str] = field(default_factory=lambda: [ANY_THREADS])
     ctx_exe: list[str] = field(default_factory=lambda: [ANY_THREADS])
     bia_dt: list[str] = field(default_factory=lambda: [_DEFAULT_BIAS[0]])
@@ -61,11 +50,21 @@ class Settings:
     perf_template: str = "def"
     is_bitwise: bool = False
 
+    def get(self, name: str) -> list[Any]:
+        """The values of a list option, which may be an attribute."""
+        return self.attribute_lists[name] if name in DEFAULTS else list(getattr(self, name))
+
+    def set(self, name: str, values: list[Any]) -> None:
+        """Set the values of a list option."""
+        if name in DEFAULTS:
+            self.attribute_lists[name] = values
+        else:
+            setattr(self, name, values)
+
     def attributes(self, options: Options) -> list[Attributes]:
         """All combinations of attributes. Attributes that are not set get the default of the
         mode."""
-        lists = (getattr(self, field.name) for field in fields(Attributes))
-        found = [Attributes(*combination) for combination in itertools.product(*lists)]
+        found = [Attributes(*values) for values in itertools.product(*self.attribute_lists.values())]
         return [
             replace(
                 a,

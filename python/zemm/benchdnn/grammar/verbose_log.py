@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from zemm._library.lists import ATTRIBUTES
 from zemm._programs.usage import UsageError
 
 _LINE = re.compile(r"(?:zemm|onednn|dnnl)_verbose,(?:.*?,)?(exec|create:\w+),(cpu|gpu)[^,]*,matmul,(.*)")
-_QUANTISED = {
-    "attr-scales": "0.5",
-    "attr-zero-points": "2",
-    "attr-offsets": "2",
-    "attr-precomputed-reductions": "",
-}
+_OPTIONS = {row.option: row for row in ATTRIBUTES.values()}
+# The value of a tensor with one value; other kinds of tensors get 2.
+_VALUES = {"attr-scales": "0.5", "attr-precomputed-reductions": ""}
 _NAMES = {"src": "s", "wei": "w", "dst": "d"}
 _MOST_GROUPS = 2**16  # a case line has the size of each
 
@@ -113,11 +111,12 @@ def _is_strided(option: str, strides: dict[str, str]) -> bool:
 
 def _attribute(entry: str) -> str:
     name, _, value = entry.partition(":")
-    if name in _QUANTISED:
-        value = "+".join(_quantised(part, _QUANTISED[name]) for part in value.split("+"))
+    kind = _OPTIONS[name].kind if name in _OPTIONS else ""
+    if kind == "tensor":
+        value = "+".join(_quantised(part, _VALUES.get(name, "2")) for part in value.split("+"))
     elif name == "attr-post-ops":
         value = re.sub(r"\b(eltwise|binary)_", "", value).replace("_use_dst_for_bwd", "_dst")
-    elif name in ("attr-deterministic", "attr-saturation"):
+    elif kind == "flag":
         value = "true" if value == "1" else "false"
     elif name == "attr-reduced-range":
         value = value.replace("src0", "src")

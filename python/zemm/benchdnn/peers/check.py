@@ -24,7 +24,7 @@ def check(case: Case, dst: Floats) -> None:
     """PeerError if dst is far from what the case should give. Products of two matrices without
     post-ops, dropout, random rounding and scales of dst are checked, others are not."""
     attributes = case.attributes
-    unusual = attributes.post_ops or attributes.rounding or attributes.dropout.p
+    unusual = attributes.post_ops or attributes.rounding_mode or attributes.dropout.p
     of_dst = attributes.find("scales", args.DST) or attributes.find("zero_points", args.DST)
     if case.problem.ndims != 2 or not case.is_dense or unusual or of_dst or 0 in case.problem.dst:
         return

@@ -13,6 +13,7 @@ import numpy as np
 
 from zemm._library import library
 from zemm._library.library import ARG, value_of
+from zemm._library.lists import ATTRIBUTES
 from zemm.benchdnn.data.layout import Bytes
 from zemm.benchdnn.peers import PeerError
 from zemm.dtypes import dtype_name
@@ -161,31 +162,23 @@ class Attr:
     def set_fpmath_mode(self, mode: str, apply_to_int: bool) -> None:
         self._set("fpmath_mode_v2", value_of("fpmath_mode", mode), int(apply_to_int))
 
-    def set_accumulation_mode(self, mode: str) -> None:
-        self._set("accumulation_mode", value_of("accumulation_mode", mode))
-
-    def set_scratchpad_mode(self, mode: str) -> None:
-        self._set("scratchpad_mode", value_of("scratchpad_mode", mode))
-
-    def set_deterministic(self, value: bool) -> None:
-        self._set("deterministic", int(value))
-
     def set_rounding(self, arg: int, mode: str) -> None:
         self._set("rounding", arg, value_of("rounding_mode", mode))
-
-    def set_offsets(self, *_: Any) -> None:
-        raise PeerError("it has no weights with --attr-offsets (--peer-attr-offsets=none drops it)")
 
     def set_reduced_range(self, *_: Any) -> None:
         """oneDNN has no such attribute: it computes the same without."""
 
-    def set_src_dyn_quant_params(self, group_size: int) -> None:
-        raise PeerError(
-            "it does not quantise src as --attr-src-dyn-quant wants (--peer-attr-src-dyn-quant=none drops it)"
+    def __getattr__(self, setter: str) -> Callable[[Any], None]:
+        """The setter of another attribute. PeerError: oneDNN lacks it."""
+        row = ATTRIBUTES.get(setter.removeprefix("set_"))
+        if row is None:
+            raise AttributeError(setter)
+        if row.is_extension:
+            drops = f" (--peer-{row.option}=none drops it)" if row.for_peers else ""
+            raise PeerError(f"it has no --{row.option}{drops}")
+        return lambda value: self._set(
+            row.name, int(value) if row.kind == "flag" else value_of(row.name, value)
         )
-
-    def set_saturation(self) -> None:
-        raise PeerError("its f8 dst has infinities and NaN in place of --attr-saturation")
 
     def set_dropout(self, *parameters: Any) -> None:
         raise PeerError("peers are given no --attr-dropout")

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The case that a peer runs: that of zemm, as `--quantize` and `--peer-*` change it."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from zemm.benchdnn.grammar.attributes import Attributes
-from zemm.benchdnn.grammar.case import Case, PeerChanges
+from zemm.benchdnn.grammar.case import PEER_OPTIONS, Case, PeerChanges
 from zemm.benchdnn.grammar.options import ImplFilter
 from zemm.benchdnn.peers import PeerError
 
 SRC = 1
-ATTRIBUTES = (
-    "attr-scales",
-    "attr-zero-points",
-    "attr-offsets",
-    "attr-precomputed-reductions",
-    "attr-post-ops",
-    "attr-fpmath",
-    "attr-src-dyn-quant",
-)
+ATTRIBUTES = tuple(option for option in PEER_OPTIONS if option.startswith("attr-"))
 _DROPS = {"dt": "--peer-dt changes it", "bia-dt": "--peer-bia-dt=undef drops it"} | {
     name: f"--peer-{name}=none drops it" for name in ATTRIBUTES
 }
@@ -28,21 +20,14 @@ _DROPS |= {tag: f"--peer-{tag} changes it" for tag in ("stag", "wtag", "dtag")}
 def peer_case(case: Case, name: str) -> Case:
     """The case for the peer `name`. Its repro() is printed as the problem that the peer ran."""
     changes = case.peer.of(name)
-    dt = changes.dt or ((case.quantize, *case.dt[1:]) if case.quantize else case.dt)
     stag, wtag, dtag = case.tags
-    tags = (changes.stag or stag, changes.wtag or wtag, changes.dtag or dtag)
     attributes = replace(_without_quantised_src(case), scratchpad="library")
-    changed = {
-        field.name: getattr(changes, field.name)
-        for field in fields(Attributes)
-        if getattr(changes, field.name, None) is not None
-    }
     return replace(
         case,
-        dt=dt,
-        tags=tags,
-        attributes=replace(attributes, **changed),
-        bia_dt=changes.bia_dt or case.bia_dt,
+        dt=changes.get("dt") or ((case.quantize, *case.dt[1:]) if case.quantize else case.dt),
+        tags=(changes.get("stag", stag), changes.get("wtag", wtag), changes.get("dtag", dtag)),
+        attributes=replace(attributes, **case.peer.attributes_of(name)),
+        bia_dt=changes.get("bia-dt", case.bia_dt),
         impl_filter=ImplFilter(),
         quantize="",
         peer=PeerChanges(),
@@ -77,7 +62,7 @@ def _without_quantised_src(case: Case) -> Attributes:
     that gets a floating-point src computes its own."""
     if not case.quantize:
         return case.attributes
-    kinds = ("scales", "zero_points", "reductions")
+    kinds = ("scales", "zero_points", "precomputed_reductions")
     left: dict[str, Any] = {
         kind: tuple(entry for entry in getattr(case.attributes, kind) if entry.arg != SRC) for kind in kinds
     }

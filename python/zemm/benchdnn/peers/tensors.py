@@ -9,7 +9,7 @@ from zemm.benchdnn.grammar.arguments import Argument
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import Floats
 
-_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "reductions")
+_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "precomputed_reductions")
 
 
 def tensors(case: Case) -> list[tuple[Argument, Floats]]:

@@ -62,7 +62,7 @@ def _attributes(zemm: Any, case: Case) -> Any:
     """The attributes of the quantisation: the matmul's parameters of src are those of its dst."""
     attr, ndims = zemm.Attr(), case.problem.ndims
     scales, points, sums = (
-        case.attributes.find(kind, args.SRC) for kind in ("scales", "zero_points", "reductions")
+        case.attributes.find(kind, args.SRC) for kind in ("scales", "zero_points", "precomputed_reductions")
     )
     assert scales is not None
     mask = quantization_mask(scales.mask, ndims)

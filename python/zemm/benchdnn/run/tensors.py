@@ -17,7 +17,7 @@ from zemm.benchdnn.grammar.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.run.buffers import Buffer, buffer_of
 from zemm.benchdnn.run.verdict import Result
 
-_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "reductions")
+_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "precomputed_reductions")
 Memories = dict[int, Any]
 
 
