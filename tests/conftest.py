@@ -4,12 +4,11 @@
 The fixtures are the CPU engine, which every machine must have, a stream on it, and what processes
 of a test inherit.
 
-Without an option pytest runs the quick tier: each kernel, type and attribute (test_tiers.py checks
-that). `--full` runs all cases. A test marked `full` is not in the quick tier. A test marked
-`quick(cases=f)` has those cases in the quick tier for which f returns true; f gets the test's
-parameters by name. A test marked `decided(cases=f)` is a product whose other cases run with `--full`
-only if f returns true: those that show a decision of the library (support_decisions.py).
-`--part=I/N` runs one of N parts of what was chosen.
+Without an option pytest runs the quick tier: each kernel, type and attribute. `--full` runs all cases. A
+test marked `full` is not in the quick tier. A test marked `quick(cases=f)` has those cases in the quick
+tier for which f returns true; f gets the test's parameters by name. A test marked `decided(cases=f)` is a
+product whose other cases run with `--full` only if f returns true: those that show a decision of the
+library (support_decisions.py). `--part=I/N` runs one of N parts of what was chosen.
 """
 
 import inspect
@@ -23,6 +22,7 @@ import pytest
 import support_signals
 import zemm
 from hypothesis import settings
+from support_engine import the_engine
 
 # Others may use the machine, so a single example may take any time.
 settings.register_profile("zemm", deadline=None)
@@ -141,10 +141,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.fixture(scope="session")
 def engine() -> zemm.Engine:
-    try:
-        return zemm.Engine("cpu")
-    except zemm.ZemmError as error:
-        pytest.fail(f"the CPU engine cannot be created: {error}", pytrace=False)
+    return the_engine()
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forward inner product, which programs of oneDNN use: layouts, attributes, queries, refusals.
-
-Values are small integers and scales are powers of two, so that all results are exact.
-"""
+"""The forward inner product, which programs of oneDNN use: layouts, attributes, queries, refusals."""
 
 import os
 import sys
@@ -12,31 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from numpy.typing import NDArray
+from support_driver import check, prepared
 from support_process import captured
 from zemm._library import library
 from zemm._zemm import ffi, lib
 from zemm.primitive import PrimitiveDesc
 from zemm.words import ForwardKind
 
-Array = NDArray[Any]
 N, OC = 5, 18
 BLOCKED_IC, ODD_IC = 64, 6  # a multiple of all blocks of packed weights, and of none
 SRC, WEIGHTS, DST, BIAS = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST, zemm.ARG_BIAS
-SCALES, ZERO_POINTS = zemm.ARG_ATTR_SCALES, zemm.ARG_ATTR_ZERO_POINTS
-TYPES = [("f32", "f32", "f32"), ("u8", "s8", "f32"), ("s8", "s8", "s32"), ("bf16", "bf16", "f32")]
 SPATIAL: dict[int, tuple[int, ...]] = {2: (), 3: (3,), 4: (2, 3), 5: (2, 2, 3)}
-SRC_TAGS = {
-    2: ["ab", "ba", "any"],
-    3: ["abc", "acb", "any", "aBc16b"],
-    4: ["abcd", "acdb", "any", "aBcd16b", "bacd"],
-    5: ["abcde", "acdeb", "any"],
-}
+SIZES = {2: "", 3: "iw3", 4: "ih2iw3", 5: "id2ih2iw3"}
+SRC_TAGS = {2: "ab,ba,any", 3: "abc,acb,any,aBc16b", 4: "abcd,acdb,any,aBcd16b,bacd", 5: "abcde,acdeb,any"}
 WEIGHTS_TAGS = {
-    2: ["ab", "ba", "any", "AB16b64a"],
-    3: ["abc", "acb", "cba", "any"],
-    4: ["abcd", "acdb", "cdba", "any", "ABcd16b16a"],
-    5: ["abcde", "acdeb", "any"],
+    2: "ab,ba,any,AB16b64a",
+    3: "abc,acb,cba,any",
+    4: "abcd,acdb,cdba,any,ABcd16b16a",
+    5: "abcde,acdeb,any",
 }
 
 
@@ -44,101 +34,34 @@ def dims_of(ndims: int, ic: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (N, ic, *SPATIAL[ndims]), (OC, ic, *SPATIAL[ndims])
 
 
-def integers(dims: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
-    low = 0 if dtype == "u8" else -3
-    values = np.random.default_rng(seed + sum(dims)).integers(low, 4, dims)
-    return values.astype(zemm.dtypes.numpy_dtype(dtype))
-
-
-def product(src: Array, weights: Array) -> Array:
-    """The inner product in f64: [N, OC]."""
-    exact = [array.reshape(len(array), -1).astype(np.float64) for array in (src, weights)]
-    result: Array = exact[0] @ exact[1].T
-    return result
-
-
-def laid_out(stream: zemm.Stream, values: Array, dtype: str, md: zemm.MemoryDesc) -> zemm.Memory:
-    """A memory of md with the values, by a reorder."""
-    plain = zemm.MemoryDesc(values.shape, dtype)
-    to = zemm.Memory(md, stream.engine)
-    reorder = zemm.ReorderPrimitiveDesc(stream.engine, plain, md)
-    source = zemm.Memory(plain, stream.engine, values.copy())
-    zemm.Primitive(reorder).execute(stream, {zemm.ARG["FROM"]: source, zemm.ARG["TO"]: to})
-    stream.wait()
-    return to
-
-
-def execute(stream: zemm.Stream, pd: PrimitiveDesc, tensors: dict[int, zemm.Memory]) -> Array:
-    """dst after an execution. The scratchpad of the user mode is made here."""
-    needed = pd.query_md("scratchpad_md")
-    if needed.size:
-        tensors = {**tensors, zemm.ARG["SCRATCHPAD"]: zemm.Memory(needed, stream.engine)}
-    dst = tensors.get(DST) or zemm.Memory(pd.query_md("dst_md"), stream.engine)
-    zemm.Primitive(pd).execute(stream, {**tensors, DST: dst})
-    stream.wait()
-    return dst.as_numpy()
-
-
-def inputs(stream: zemm.Stream, pd: PrimitiveDesc, src: Array, weights: Array) -> dict[int, zemm.Memory]:
-    mds = {SRC: pd.query_md("src_md"), WEIGHTS: pd.query_md("weights_md")}
-    return {
-        arg: laid_out(stream, values, mds[arg].data_type, mds[arg])
-        for arg, values in ((SRC, src), (WEIGHTS, weights))
-    }
-
-
-def parameter(engine: zemm.Engine, values: Any, dtype: str = "f32") -> zemm.Memory:
-    array = np.atleast_1d(np.asarray(values, zemm.dtypes.numpy_dtype(dtype)))
-    return zemm.Memory(zemm.MemoryDesc(array.shape, dtype), engine, array)
-
-
-def layouts() -> list[tuple[int, str, str]]:
-    return [(nd, s, w) for nd in SPATIAL for s in SRC_TAGS[nd] for w in WEIGHTS_TAGS[nd]]
-
-
-def is_quick(types: tuple[str, str, str], ic: int, mode: str) -> bool:
-    return (types[0], ic, mode) in (("f32", BLOCKED_IC, "library"), ("u8", ODD_IC, "user"))
+def is_quick(types: str, ic: int, mode: str) -> bool:
+    return (types, ic, mode) in (("f32", BLOCKED_IC, "library"), ("u8:s8:f32", ODD_IC, "user"))
 
 
 @pytest.mark.parametrize("mode", ["library", "user"])
 @pytest.mark.parametrize("ic", [BLOCKED_IC, ODD_IC])
-@pytest.mark.parametrize("types", TYPES[:2], ids=":".join)
-@pytest.mark.parametrize(("ndims", "src_tag", "weights_tag"), layouts())
+@pytest.mark.parametrize("types", ["f32", "u8:s8:f32"])
+@pytest.mark.parametrize("ndims", SIZES)
 @pytest.mark.quick(cases=is_quick)
-def test_layouts(
-    stream: zemm.Stream,
-    ndims: int,
-    src_tag: str,
-    weights_tag: str,
-    types: tuple[str, str, str],
-    ic: int,
-    mode: Any,
-) -> None:
+def test_layouts(ndims: int, types: str, ic: int, mode: str) -> None:
     """Each layout of src beside each one of weights. Equal elements of K meet, in whatever order they lie."""
-    attr = zemm.Attr()
-    attr.set_scratchpad_mode(mode)
-    src_dims, weights_dims = dims_of(ndims, ic)
-    src, weights = integers(src_dims, types[0]), integers(weights_dims, types[1])
-    pd = zemm.InnerProductPrimitiveDesc(
-        stream.engine,
-        zemm.MemoryDesc(src_dims, types[0], src_tag),
-        zemm.MemoryDesc(weights_dims, types[1], weights_tag),
-        zemm.MemoryDesc((N, OC), types[2], "any"),
-        attr=attr,
-    )
-    got = execute(stream, pd, inputs(stream, pd, src, weights))
-    assert np.array_equal(got, product(src, weights))
+    tags = f"--stag={SRC_TAGS[ndims]} --wtag={WEIGHTS_TAGS[ndims]}"
+    check(f"--ip --dt={types} {tags} --attr-scratchpad={mode} mb{N}ic{ic}{SIZES[ndims]}oc{OC}")
 
 
-@pytest.mark.parametrize("types", TYPES, ids=":".join)
-def test_types(stream: zemm.Stream, types: tuple[str, str, str]) -> None:
-    src, weights = integers((N, 70), types[0]), integers((OC, 70), types[1])
-    mds = [
-        zemm.MemoryDesc(values.shape, dt, "any") for values, dt in zip((src, weights), types, strict=False)
-    ]
-    pd = zemm.InnerProductPrimitiveDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), types[2]))
-    got = execute(stream, pd, inputs(stream, pd, src, weights))
-    assert np.array_equal(got, product(src, weights))
+PER_CHANNEL = "--attr-scales=src:common:0.5+wei:{0}+dst:common:4 --attr-zero-points=src:common:1+wei:{1}:s8"
+LINES = {
+    "types": "--dt=f32,u8:s8:f32,s8:s8:s32,bf16:bf16:f32 mb5ic70oc18",
+    "attributes": f"--dt=u8:s8:f32 {PER_CHANNEL.format('per_oc', 'per_oc')}+dst:common:3 --attr-post-ops="
+    ",linear:2:1+sum:3+add:f32:per_oc+prelu:per_oc+relu:0.25 mb5ic6oc18 mb5ic6ih2iw3oc18",
+    "one scale": f"--dt=u8:s8:f32 {PER_CHANNEL.format('common:2', 'common:1')} mb5ic6oc18 mb5ic6ih2iw3oc18",
+    "empty batch": "--stag=acdb,any --wtag=abcd,any mb0ic6ih2iw3oc18",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines(name: str) -> None:
+    check(f"--ip {LINES[name]}")
 
 
 def matmul_desc(
@@ -190,71 +113,13 @@ def test_copies_only_what_lies_in_another_order(engine: zemm.Engine) -> None:
     assert kernels("abcd", "ABcd16b16a").count("reorder") == 1
 
 
-def post_ops(engine: zemm.Engine) -> tuple[zemm.PostOps, dict[int, zemm.Memory], Callable[[Array], Array]]:
-    """Post-ops of each kind, their arguments, and what they do to the result; dst was 2 everywhere."""
-    ops = zemm.PostOps()
-    row, slopes = integers((1, OC), "f32", 7), np.full((1, OC), 0.5, np.float32)
-    ops.append_eltwise("linear", 2.0, 1.0)
-    ops.append_sum(3.0)
-    ops.append_binary("add", zemm.MemoryDesc((1, OC), "f32"))
-    ops.append_prelu(2)
-    ops.append_eltwise("relu", 0.25)
-    base = [zemm.ARG_ATTR_MULTIPLE_POST_OP(i) for i in range(5)]
-    args = {base[2] | zemm.ARG["SRC_1"]: zemm.Memory(zemm.MemoryDesc((1, OC), "f32"), engine, row)}
-    args[base[3] | WEIGHTS] = zemm.Memory(zemm.MemoryDesc((1, OC), "f32"), engine, slopes)
-
-    def apply(x: Array) -> Array:
-        x = 2 * x + 1 + 3 * 2.0 + row
-        x = np.where(x >= 0, x, 0.5 * x)
-        return np.where(x >= 0, x, 0.25 * x)
-
-    return ops, args, apply
-
-
-@pytest.mark.parametrize("ndims", [2, 4])
-@pytest.mark.parametrize("weights_mask", [0, 1])
-def test_attributes(stream: zemm.Stream, ndims: int, weights_mask: int) -> None:
-    """Scales and zero points of all tensors, per output channel for weights; bias; post-ops of each kind."""
-    engine = stream.engine
-    src_dims, weights_dims = dims_of(ndims, ODD_IC)
-    src, weights, bias = integers(src_dims, "u8"), integers(weights_dims, "s8"), integers((OC,), "f32")
-    channels = OC if weights_mask else 1
-    wei_scale = np.exp2(np.arange(channels) % 3 - 1)
-    wei_zero = np.arange(channels) % 3 - 1
-    ops, args, apply = post_ops(engine)
-    attr = zemm.Attr()
-    attr.set_post_ops(ops)
-    for arg, mask in ((SRC, 0), (WEIGHTS, weights_mask), (DST, 0)):
-        attr.set_scales(arg, mask)
-        attr.set_zero_points(arg, mask)
-    pd = zemm.InnerProductPrimitiveDesc(
-        engine,
-        zemm.MemoryDesc(src_dims, "u8", "any"),
-        zemm.MemoryDesc(weights_dims, "s8", "any"),
-        zemm.MemoryDesc((N, OC), "f32"),
-        zemm.MemoryDesc((OC,), "f32", "any"),
-        attr,
-    )
-    args |= inputs(stream, pd, src, weights)
-    args[BIAS] = parameter(engine, bias)
-    for arg, scale, zero in ((SRC, 0.5, 1), (WEIGHTS, wei_scale, wei_zero), (DST, 4.0, 3)):
-        args[SCALES | arg] = parameter(engine, scale)
-        args[ZERO_POINTS | arg] = parameter(engine, zero, "s32")
-    args[DST] = zemm.Memory(pd.query_md("dst_md"), engine, np.full((N, OC), 2, np.float32))
-    got = execute(stream, pd, args)
-    shape = (-1, *[1] * (ndims - 1))
-    sums = product(src.astype(np.float64) - 1, weights.astype(np.float64) - wei_zero.reshape(shape))
-    assert np.array_equal(got, apply(0.5 * wei_scale * sums + bias) / 4 + 3)
-
-
-def test_fpmath_mode(stream: zemm.Stream) -> None:
+def test_fpmath_mode(engine: zemm.Engine) -> None:
     attr = zemm.Attr()
     attr.set_fpmath_mode("bf16")
-    src, weights = integers((N, 64), "f32"), integers((OC, 64), "f32")
-    mds = [zemm.MemoryDesc(values.shape, "f32", "any") for values in (src, weights)]
-    pd = zemm.InnerProductPrimitiveDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), "f32"), attr=attr)
-    assert pd.modules() == matmul_desc(stream.engine, 64, "any", attr).modules()
-    assert np.array_equal(execute(stream, pd, inputs(stream, pd, src, weights)), product(src, weights))
+    mds = [zemm.MemoryDesc(dims, "f32", "any") for dims in ((N, 64), (OC, 64))]
+    pd = zemm.InnerProductPrimitiveDesc(engine, *mds, zemm.MemoryDesc((N, OC), "f32"), attr=attr)
+    assert pd.modules() == matmul_desc(engine, 64, "any", attr).modules()
+    check("--ip --attr-fpmath=bf16 mb5ic64oc18")
 
 
 def query(pd: PrimitiveDesc, what: str, ctype: str) -> Any:
@@ -284,43 +149,25 @@ def test_queries(engine: zemm.Engine, prop_kind: ForwardKind) -> None:
 def test_every_implementation(stream: zemm.Stream) -> None:
     """next_impl() passes over those whose layout weights of format any cannot have."""
     for ic in (BLOCKED_IC, ODD_IC):
-        src_dims, weights_dims = dims_of(4, ic)
-        src, weights = integers(src_dims, "f32"), integers(weights_dims, "f32")
-        pd = inner_desc(stream.engine, 4, ic, "any", "any")
-        names = []
-        while True:
-            names.append(pd.impl_info)
-            got = execute(stream, pd, inputs(stream, pd, src, weights))
-            assert np.array_equal(got, product(src, weights)), pd.impl_info
-            if not pd.next_impl():
+        line, names, results = f"--ip mb5ic{ic}ih2iw3oc18", [], []
+        check(line)
+        for number in range(100):
+            pd, tensors = prepared(stream.engine, line, number)
+            if pd.impl_info in names:
                 break
-        assert len(set(names)) == len(names) > 1
-
-
-def test_empty_batch(stream: zemm.Stream) -> None:
-    """There is nothing to compute, also where src would be copied."""
-    for src_tag, weights_tag in (("acdb", "abcd"), ("any", "any")):
-        mds = [
-            zemm.MemoryDesc((0, 6, 2, 3), "f32", src_tag),
-            zemm.MemoryDesc((OC, 6, 2, 3), "f32", weights_tag),
-        ]
-        pd = zemm.InnerProductPrimitiveDesc(stream.engine, *mds, zemm.MemoryDesc((0, OC), "f32"))
-        names = {SRC: "src_md", WEIGHTS: "weights_md"}
-        memories = {arg: zemm.Memory(pd.query_md(name), stream.engine) for arg, name in names.items()}
-        assert execute(stream, pd, memories).shape == (0, OC)
+            names.append(pd.impl_info)
+            zemm.Primitive(pd).execute(stream, tensors.memories)
+            stream.wait()
+            results.append(tensors.memories[DST].as_numpy())
+        assert len(names) > 1
+        assert all(np.array_equal(result, results[0]) for result in results)
 
 
 def test_log() -> None:
     """oneDNN's format."""
-    code = (
-        "from test_inner_product import *\n"
-        "e = zemm.Engine('cpu'); s = zemm.Stream(e)\n"
-        "pd = zemm.InnerProductPrimitiveDesc(e, zemm.MemoryDesc((5, 6, 2, 3), 'f32', 'any'),"
-        " zemm.MemoryDesc((18, 6, 2, 3), 'f32', 'abcd'), zemm.MemoryDesc((5, 18), 'f32'))\n"
-        "execute(s, pd, inputs(s, pd, integers((5, 6, 2, 3), 'f32'), integers((18, 6, 2, 3), 'f32')))"
-    )
+    line = ["--ip", "--dir=FWD_I", "--wtag=abx", "--dtag=abx", "mb5ic6ih2iw3oc18"]
     environment = os.environ | {"ZEMM_VERBOSE": "1"}
-    done = captured([sys.executable, "-c", code], env=environment, timeout=120)
+    done = captured([sys.executable, "-m", "zemm.benchdnn", *line], env=environment, timeout=120)
     assert done.returncode == 0, done.stderr
     mds = "src:f32:a:blocked:abcd::f0 wei:f32::blocked:abcd::f0 bia:undef::undef::: dst:f32::blocked:ab::f0"
     assert f",forward_inference,{mds},,,mb5ic6ih2iw3oc18," in done.stdout
@@ -399,14 +246,13 @@ def test_quantisation_of_floats(engine: zemm.Engine, what: str) -> None:
 
 def test_a_bias_that_is_not_there(stream: zemm.Stream) -> None:
     """Programs of oneDNN may pass a memory of the zero descriptor that the query gives; no other one."""
-    src, weights = integers((N, 6), "f32"), integers((OC, 6), "f32")
-    mds = [zemm.MemoryDesc(values.shape, "f32") for values in (src, weights)]
-    pd = zemm.InnerProductPrimitiveDesc(stream.engine, *mds, zemm.MemoryDesc((N, OC), "f32"))
-    args = inputs(stream, pd, src, weights)
+    pd, tensors = prepared(stream.engine, "--ip --dir=FWD_D mb5ic6oc18")
     nothing = zemm.Memory(pd.query_md("weights_md", 1), stream.engine)
-    assert np.array_equal(execute(stream, pd, {**args, BIAS: nothing}), product(src, weights))
+    zemm.Primitive(pd).execute(stream, {**tensors.memories, BIAS: nothing})
+    stream.wait()
+    bias = zemm.Memory(zemm.MemoryDesc((OC,), "f32"), stream.engine)
     with pytest.raises(INVALID, match="surplus"):
-        execute(stream, pd, {**args, BIAS: parameter(stream.engine, np.zeros(OC))})
+        zemm.Primitive(pd).execute(stream, {**tensors.memories, BIAS: bias})
 
 
 def test_wrong_prop_kind(engine: zemm.Engine) -> None:

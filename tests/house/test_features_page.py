@@ -139,7 +139,8 @@ def test_named_tests_exist() -> None:
         (found,) = (ROOT / "tests").rglob(file)
         text = found.read_text(encoding="utf-8")
         for part in path:
-            definition = rf"^ *(?:def|class) {part}\b" if file.endswith(".py") else rf"^\w.*[ *]{part}\("
+            in_c = rf"^\w.*[ *]{part}\(|^TEST\({part}\)"
+            definition = rf"^ *(?:def|class) {part}\b" if file.endswith(".py") else in_c
             assert re.search(definition, text, re.M), name
 
 

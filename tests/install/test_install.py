@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that `meson install` installs, used like a C or C++ programmer would. Builds the
-library once (minutes).
-"""
+"""The files that `meson install` installs, used like a C or C++ programmer would."""
 
 import os
 import re

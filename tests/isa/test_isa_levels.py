@@ -30,7 +30,7 @@ PROBLEMS = problems("levels of CPUs")  # floats are eighths, so sums are exact
 
 def result(engine: zemm.Engine, problem: Problem) -> tuple[str, np.ndarray]:
     """The kernel that ran, and dst's bytes, which have been compared with numpy's."""
-    call = run(engine, zemm.Stream(engine), problem)
+    call = run(problem)
     assert call.exact, "the problem's result is not exact"
     return call.pd.impl_info, call.dst
 

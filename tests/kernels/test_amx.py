@@ -61,9 +61,9 @@ def build(spirv: Path) -> None:
     spirv.with_suffix(".bin").write_bytes(Driver().module(spirv.read_bytes()).native())
 
 
-def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> bytes:
+def native(problem: Problem, tiles: str, folder: Path) -> bytes:
     """What the row that ZEMM_KERNEL names becomes for Granite Rapids."""
-    module = make_pd(engine, problem).modules()[0]
+    module = make_pd(problem).modules()[0]
     return built(module.spirv, dict(module.constants), tiles, folder)
 
 
@@ -91,21 +91,12 @@ def built(spirv: bytes, constants: dict[int, int], tiles: str, folder: Path) -> 
         (F16, "f16", "u4", "tdpfp16ps"),
     ],
 )
-def test_instructions(
-    engine: zemm.Engine,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    row: str,
-    src: str,
-    wei: str,
-    product: str,
-) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
+def test_instructions(tmp_path: Path, row: str, src: str, wei: str, product: str) -> None:
     fpmath = {"f32": ("bf16", False), "f16": ("f16", True)}.get(src)
     problem = Problem((64, 256), (256, 64), src, wei, "f32", any_tags=True, fpmath=fpmath)
     common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
-    assert instructions(native(engine, problem, "TILES_IN_HARDWARE", tmp_path)) == common | {product}
-    assert instructions(native(engine, problem, "TILES_IN_SOFTWARE", tmp_path)) == set()
+    assert instructions(native(problem, "TILES_IN_HARDWARE", tmp_path)) == common | {product}
+    assert instructions(native(problem, "TILES_IN_SOFTWARE", tmp_path)) == set()
 
 
 @pytest.mark.quick(cases=lambda product: product == "tdpbusd")
@@ -140,15 +131,13 @@ def test_limits_are_measured_by_products_alone(tmp_path: Path, kernel: str, prod
 
 @pytest.mark.quick(cases=lambda order: order == "ba")
 @pytest.mark.parametrize("order", ["ab", "ba"])
-def test_one_work_item(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, order: str
-) -> None:
+def test_one_work_item(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, order: str) -> None:
     """The compiler makes no code for several work-items at once, which would mix up their tiles. Such
     functions have names of vector functions.
     """
     monkeypatch.setenv("ZEMM_KERNEL", INT8)
     problem = Problem((64, 256), (256, 64), "s8", "s8", "f32", wei_order=order)
-    assert b"_ZGV" not in native(engine, problem, "TILES_IN_HARDWARE", tmp_path)
+    assert b"_ZGV" not in native(problem, "TILES_IN_HARDWARE", tmp_path)
 
 
 @pytest.mark.parametrize("row", AMX_ROWS)
@@ -158,7 +147,7 @@ def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) 
     feature = BY_NAME[row].policy
     monkeypatch.delenv("ZEMM_KERNEL", raising=False)
     for m in (1, 15, 16, 500):
-        chosen = make_pd(engine, Problem((m, 256), (256, 64), src, wei, "f32", any_tags=True)).impl_info
+        chosen = make_pd(Problem((m, 256), (256, 64), src, wei, "f32", any_tags=True)).impl_info
         assert (chosen == row) == (m >= 16 and feature in engine.features)
 
 
@@ -178,19 +167,17 @@ def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) 
     ],
     ids=lambda value: "" if isinstance(value, bool) else f"{value.src_dt}-{value.k}",
 )
-def test_copy_of_src(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, problem: Problem, copied: bool
-) -> None:
+def test_copy_of_src(monkeypatch: pytest.MonkeyPatch, problem: Problem, copied: bool) -> None:
     """src is copied where that pays: from 1024 columns for each core on, if its type stays."""
     monkeypatch.setenv("ZEMM_KERNEL", INT8 if problem.src_dt in ("s8", "u8") else BF16)
     converts = problem.src_dt == "f32"
     columns = 1024 * len(os.sched_getaffinity(0))
     for n in (columns - 1, columns):
         p = replace(problem, wei_dims=(*problem.wei_dims[:-1], n))
-        names = [module.kernel for module in make_pd(engine, p).modules()]
+        names = [module.kernel for module in make_pd(p).modules()]
         assert ("widen_src" in names) == (converts or (copied and n == columns))
     if columns <= 8192:
-        run(engine, stream, p)
+        run(p)
 
 
 if __name__ == "__main__":

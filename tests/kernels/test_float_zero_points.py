@@ -29,9 +29,8 @@ def grouped(src: str, wei: str, zp: str, **settings: object) -> Problem:
 
 
 def result(engine: zemm.Engine, stream: zemm.Stream, problem: Problem, data: Data) -> np.ndarray:
-    call = make_call(engine, problem, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call = make_call(problem, data)
+    call.execute()
     return get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
 
 
@@ -47,16 +46,13 @@ TYPES_NEEDED = needed(INT8_ROWS, TYPES, lambda row, types: grouped(*types, "f16"
 @pytest.mark.decided(cases=lambda row, src, wei: TYPES_NEEDED(row, (src, wei)))
 @pytest.mark.parametrize(("src", "wei"), TYPES)
 @pytest.mark.parametrize("row", INT8_ROWS)
-def test_integers_as_floats(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, src: str, wei: str
-) -> None:
+def test_integers_as_floats(engine: zemm.Engine, stream: zemm.Stream, row: str, src: str, wei: str) -> None:
     """Zero points of whole numbers give the same bits as floats and as integers: sums, products and
     differences are exact.
     """
     integers = grouped(src, wei, "s8", src_scale=Quant(3, (1, GROUP), "f16"))
     if not takes(row, integers):
         pytest.skip(f"{row}: not on this device")
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     data = make_data(integers)
     expected = result(engine, stream, integers, data)
     floats = replace(integers, wei_zp=zero_point(3, (GROUP, 1), "f16"))
@@ -71,16 +67,13 @@ POINTS_NEEDED = needed(INT8_ROWS, POINTS, lambda row, zp: grouped("u8", "u8", zp
 @pytest.mark.decided(cases=lambda row, zp: POINTS_NEEDED(row, zp))
 @pytest.mark.parametrize("zp", POINTS)
 @pytest.mark.parametrize("row", INT8_ROWS)
-def test_bound(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, zp: str
-) -> None:
+def test_bound(engine: zemm.Engine, stream: zemm.Stream, row: str, zp: str) -> None:
     """Zero points far from 0, as asymmetric u8 weights have them: their terms cancel most of the sums,
     and the error is that of the terms' f32, not that of f16 or of a rounded zero point.
     """
     problem = grouped("u8", "u8", zp)
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     data = make_data(problem)
     points = data.quants["wei_zp"] * 10 + 120
     data.quants["wei_zp"] = points.astype(zemm.numpy_dtype(zp)).astype(np.float64)
@@ -119,12 +112,12 @@ def test_to_s32(engine: zemm.Engine, stream: zemm.Stream) -> None:
     assert result(engine, stream, problem, data).tolist() == [[4, 2, 6]]  # 3.5, 1.5 and 5.5
 
 
-def test_float_weights_are_refused(engine: zemm.Engine) -> None:
+def test_float_weights_are_refused() -> None:
     problem = Problem((5, 32), (32, 16), "f16", "f8_e4m3", "f32", wei_zp=zero_point(2, (), "f16"))
     with pytest.raises(
         zemm.UnimplementedError, match="zero points of type f16 need integer weights, not f8_e4m3"
     ):
-        make_pd(engine, problem)
+        make_pd(problem)
 
 
 NARROW_ROWS = [row for row in BY_NAME if BY_NAME[row].src in ("half", "bf16", "f16", "tf32")]
@@ -165,21 +158,20 @@ def test_rows_that_round(
 
 
 @pytest.mark.parametrize("row", [row for row in NARROW_ROWS if BY_NAME[row].src in ("half", "tf32")])
-def test_rows_that_would_round_refuse(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+def test_rows_that_would_round_refuse(row: str) -> None:
     """Rows that multiply weights less their zero points as bf16 or tf32 and cannot round them."""
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     src = "bf16" if BY_NAME[row].src == "half" else "f32"
     with pytest.raises(zemm.UnimplementedError, match=r"have to be tensors of 8 bits|does not report"):
-        make_pd(engine, widened(src, "u8", "any"))
+        make_pd(widened(src, "u8", "any"))
 
 
 @pytest.mark.parametrize("src", ["s8", "u8", "f32", "f16", "bf16"])
 @pytest.mark.parametrize("wei", ["s8", "u8", "s4", "u4"])
 @pytest.mark.parametrize("zp", ["f32", "f16", "bf16"])
-def test_some_row_takes_it(engine: zemm.Engine, src: str, wei: str, zp: str) -> None:
+def test_some_row_takes_it(src: str, wei: str, zp: str) -> None:
     """On the CPU, and among the rows that GPUs have."""
     fpmath = None if src in ("s8", "u8") else ("any", True)
     problem = Problem((5, 32), (32, 16), src, wei, "f32", wei_zp=zero_point(2, (), zp), fpmath=fpmath)
-    pd = make_pd(engine, problem)
+    pd = make_pd(problem)
     assert "avx" in pd.impl_info or "generic" in pd.impl_info
     assert any(takes(row, problem) for row in BY_NAME if BY_NAME[row].is_xe)

@@ -3,91 +3,62 @@
 memory with dst in another way is refused, and dst stays as it was.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
-from support_decisions import needed
-from support_problem import PostOp, Problem, Quant, make_data
+from support_driver import check, check_row, prepared, turns
 from support_rows import ROWS
-from support_run import make_call, run
-from test_kernels import refused
 
 SRC, WEIGHTS, BIAS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_BIAS, zemm.ARG_DST
 SRC_1, SRC_2 = zemm.ARG["SRC_1"], zemm.ARG["SRC_2"]
-FLOAT_DST = ("f32", "f16", "bf16", "f8_e5m2", "f8_e4m3", "f4_e2m1")
-SUM, RELU = PostOp("sum", alpha=0.5), PostOp("eltwise", "eltwise_relu")
+CHAIN = "--attr-post-ops=mul_inplace:{0}+sum:0.5+mul_inplace:{0}"
+BYTES = "--dt=s8:{1}:{0} --attr-scales=wei:per_oc " + CHAIN
+LINES = {
+    **{f"to_{dt}": f"--dt=f16:f16:{dt} {CHAIN.replace('=', '=relu+', 1).format(dt)} 37x70:70x46"
+       for dt in ("f32", "f16", "bf16", "f8_e5m2", "f8_e4m3", "f4_e2m1")},
+    **{f"s8_to_{dt}": f"{BYTES.format(dt, 's8')} 37x64:64x46" for dt in ("s32", "s8", "u8", "f32", "f16")},
+    "whole_s32": "--dt=u8:s8:s32 --attr-post-ops=mul_inplace:s32 37x64:64x46",
+    "rows": f"--dtag=any --strides=::135x1 {CHAIN.format('f32')} 3x70:70x130",
+    "columns": f"--dtag=any --strides=::1x40 {CHAIN.format('f32')} 37x70:70x46",
+    "batch": f"--allow-enum-tags-only=0 --dtag=bdac {CHAIN.format('f32')} 2x3x19x40:1x3x40x33",
+    "batch_shared": f"--dtag=cab {CHAIN.format('f32')} 5x9x40:1x40x33",
+    "long_k": f"{CHAIN.format('f32')} 2x6000:6000x64",
+    "long_k_s8": f"{BYTES.format('f32', 'u8')} 2x8192:8192x64",
+    "groups": f"--dt=s8:s4:f16 --attr-scales=wei:per_tensor:f32:32x1 {CHAIN.format('f16')} 40x256:256x96",
+    "weight_only": "--dt=f16:u4:f16 --attr-scales=wei:per_tensor:f32:32x1 --attr-fpmath=f16:true "
+    f"{CHAIN.format('f16')} 20x128:128x64",
+    "any": f"--stag=any --wtag=any --dtag=any {CHAIN.format('f32')} 37x70:70x46",
+    "scaled": f"--dt=f32:f32:f16 --attr-scales=dst:per_oc {CHAIN.format('f16')} 37x70:70x46",
+    "shared_bytes": "--dt=f32:f32:f4_e2m1 --dtag=any --strides=::1x32 --attr-scales=dst:per_oc "
+    f"{CHAIN.format('f4_e2m1')} 31x3:3x65",
+}  # fmt: skip
 
 
-def chain(p: Problem, *before: PostOp) -> Problem:
-    """The problem with the post-ops, and two in place around a sum."""
-    mul = PostOp("binary", "binary_mul_inplace", dt=p.dst_dt, mask=2**p.ndims - 1)
-    return replace(p, post_ops=(*before, mul, SUM, mul))
+IS_TURN = turns(4)
 
 
-def one(p: Problem) -> Problem:
-    return replace(p, post_ops=chain(p).post_ops[:1])
-
-
-F32 = Problem((37, 70), (70, 46))
-PROBLEMS = {
-    **{f"to_{dt}": chain(replace(F32, src_dt="f16", wei_dt="f16", dst_dt=dt), RELU) for dt in FLOAT_DST},
-    **{
-        f"s8_to_{dt}": chain(Problem((37, 64), (64, 46), "s8", "s8", dt, limit=4, wei_scale=Quant(2)))
-        for dt in ("s32", "s8", "u8", "f32", "f16")
-    },
-    "whole_s32": one(Problem((37, 64), (64, 46), "u8", "s8", "s32", limit=4)),
-    "rows": chain(Problem((3, 70), (70, 130), dst_pad=5)),
-    "columns": chain(replace(F32, dst_order="ba", dst_pad=3)),
-    "batch": chain(Problem((2, 3, 19, 40), (1, 3, 40, 33), dst_order="bdac")),
-    "batch_shared": chain(Problem((5, 9, 40), (1, 40, 33), dst_order="cab")),
-    "long_k": chain(Problem((2, 6000), (6000, 64))),
-    "long_k_s8": chain(Problem((2, 8192), (8192, 64), "s8", "u8", "f32", limit=4, wei_scale=Quant(2))),
-    "groups": chain(Problem((40, 256), (256, 96), "s8", "s4", "f16", limit=4, wei_scale=Quant(3, (32, 1)))),
-    "weight_only": chain(
-        Problem((20, 128), (128, 64), "f16", "u4", "f16", wei_scale=Quant(3, (32, 1)), fpmath=("f16", True))
-    ),
-    "any": chain(replace(F32, any_tags=True)),
-    "scaled": chain(replace(F32, dst_dt="f16", dst_scale=Quant(2))),
-    "shared_bytes": chain(Problem((31, 3), (3, 65), dst_dt="f4_e2m1", dst_order="ba", dst_scale=Quant(2))),
-}
-QUICK = ("to_f32", "s8_to_s8")
-
-
-def is_quick(row: str, name: str) -> bool:
-    return not row or name in QUICK
-
-
-NEEDED = needed(ROWS, PROBLEMS, lambda _, name: PROBLEMS[name], is_quick)
-
-
-@pytest.mark.quick(cases=is_quick)
-@pytest.mark.decided(cases=lambda row, name: not row or NEEDED(row, name))
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.quick(cases=lambda row, name: not row or name in ("to_f32", "s8_to_s8"))
+@pytest.mark.decided(cases=lambda row, name: not row or IS_TURN(row, name))
+@pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("row", ["", *ROWS])
-def test_row(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
-    if reason := refused(engine, PROBLEMS[name]):
-        assert row in reason
-        return
-    call = run(engine, stream, PROBLEMS[name]).pd
-    assert row in ("", call.impl_info)
+def test_row(monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
+    line = f"--matmul --stag=abx --wtag=abx --dtag=abx {LINES[name]}"
+    if row:
+        check_row(monkeypatch, row, line)
+    else:
+        check(line)
 
 
 def test_the_second_run_multiplies_by_the_first_result(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    p = one(Problem((5, 1), (1, 8)))
-    data = make_data(p)
-    call = make_call(engine, p, data)
-    primitive = zemm.Primitive(call.pd)
+    line = "--matmul --stag=ab --wtag=ab --dtag=ab --attr-post-ops=mul_inplace:f32 5x1:1x8"
+    pd, tensors = prepared(engine, line)
+    x, w, old = (tensors.memories[arg].as_numpy().copy() for arg in (SRC, WEIGHTS, DST))
     for _ in range(2):
-        primitive.execute(stream, call.args)
+        zemm.Primitive(pd).execute(stream, tensors.memories)
     stream.wait()
-    got = call.dst.view(np.float32).reshape(p.dst_dims)
-    assert np.array_equal(got, (data.src @ data.wei) ** 2 * data.dst)
+    assert np.array_equal(tensors.memories[DST].as_numpy(), (x @ w) ** 2 * old)
 
 
 def test_a_part_of_a_larger_tensor(engine: zemm.Engine, stream: zemm.Stream) -> None:

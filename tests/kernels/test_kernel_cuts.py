@@ -19,9 +19,9 @@ from support_tiers import in_turns, takes
 PACKED = "BA16a64b4a"
 
 
-def scratchpad(engine: zemm.Engine, problem: Problem) -> int:
+def scratchpad(problem: Problem) -> int:
     """Bytes that the chosen kernel needs between its launches."""
-    return make_pd(engine, replace(problem, scratchpad="user")).query_md("scratchpad_md").size
+    return make_pd(replace(problem, scratchpad="user")).query_md("scratchpad_md").size
 
 
 # ---- K in ranges
@@ -43,13 +43,10 @@ IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::4], SPLIT, split_problem)
 @pytest.mark.decided(cases=needed(CPU_ROWS, SPLIT, split_problem, first=IS_TURN_OF_SPLIT))
 @pytest.mark.parametrize("name", SPLIT)
 @pytest.mark.parametrize("row", CPU_ROWS)
-def test_k_in_ranges(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
+def test_k_in_ranges(row: str, name: str) -> None:
     """The sums of ranges are added up, exactly for integers, whatever the zero points and
     scales.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     base, unit = SPLIT[name]
     if not takes(row, split_problem(row, name)):
         return  # test_kernel_tails checks the reasons
@@ -60,38 +57,34 @@ def test_k_in_ranges(
         m = min(any_m, few) if few < 33 else any_m
         k = any_k // unit * unit
         problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
-        assert scratchpad(engine, problem) >= 2 * m * n * 4, f"K is not split: {m}, {n}, {k}"
-        assert run(engine, stream, problem).exact, (
-            f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
-        )
+        assert scratchpad(problem) >= 2 * m * n * 4, f"K is not split: {m}, {n}, {k}"
+        assert run(problem).exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
 
 
-def test_ranges_are_added_in_their_order(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_ranges_are_added_in_their_order() -> None:
     """Floats with all their digits round alike in every run."""
     problem = Problem((2, 20000), (20000, 24), rough=True)
-    assert scratchpad(engine, problem) > 0
-    first = run(engine, stream, problem)
+    assert scratchpad(problem) > 0
+    first = run(problem)
     assert not first.exact
     for _ in range(5):
-        assert np.array_equal(first.dst, run(engine, stream, problem).dst)
+        assert np.array_equal(first.dst, run(problem).dst)
 
 
-def test_batches_of_ranges(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_batches_of_ranges() -> None:
     problem = Problem(
         (2, 3, 20000), (2, 20000, 24), "s8", "s8", "s32", src_zp=zero_point(), scratchpad="user"
     )
-    assert scratchpad(engine, problem) > 0
-    assert run(engine, stream, problem).exact
+    assert scratchpad(problem) > 0
+    assert run(problem).exact
 
 
 @pytest.mark.parametrize(
     "dims",
     [((1, 512), (512, 16)), ((4, 1000), (1000, 64)), ((31, 2560), (2560, 2560)), ((1, 64), (64, 4096))],
 )
-def test_short_or_wide_problems_are_not_split(
-    engine: zemm.Engine, dims: tuple[tuple[int, int], tuple[int, int]]
-) -> None:
-    assert scratchpad(engine, Problem(*dims, "s8", "u8", "s32", any_tags=True, src_zp=zero_point())) == 0
+def test_short_or_wide_problems_are_not_split(dims: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    assert scratchpad(Problem(*dims, "s8", "u8", "s32", any_tags=True, src_zp=zero_point())) == 0
 
 
 # ---- weights packed first
@@ -102,28 +95,26 @@ PACK_FIRST = problems("packed first")
 @pytest.mark.quick(cases=lambda shape: shape[0] == 240)
 @pytest.mark.parametrize("name", PACK_FIRST)
 @pytest.mark.parametrize("shape", [(240, 65, 64), (300, 130, 320), (481, 64, 192)])
-def test_weights_packed_first(
-    engine: zemm.Engine, stream: zemm.Stream, name: str, shape: tuple[int, int, int]
-) -> None:
+def test_weights_packed_first(name: str, shape: tuple[int, int, int]) -> None:
     """Plain weights that many tiles read are packed into the scratchpad, in both scratchpad
     modes. The shapes are for tiles of 120 rows.
     """
     m, n, k = shape
     problem = replace(PACK_FIRST[name], src_dims=(m, k), wei_dims=(k, n))
-    row = BY_NAME[make_pd(engine, problem).impl_info]
+    row = BY_NAME[make_pd(problem).impl_info]
     if row.weights == "plain":
         pytest.skip("the generic kernels read plain weights as they are")
     problem = replace(problem, src_dims=(m * max(row.tile_m, 120) // 120, k))
     bits = {"u4": 4, "u8": 8, "s8": 8, "f16": 16, "f32": 32}[problem.wei_dt]
-    assert scratchpad(engine, problem) >= k * n * bits // 8
+    assert scratchpad(problem) >= k * n * bits // 8
     for mode in ("library", "user"):
-        assert run(engine, stream, replace(problem, scratchpad=mode)).exact
-    assert scratchpad(engine, replace(problem, src_dims=(100, k))) < k * n * bits // 8
+        assert run(replace(problem, scratchpad=mode)).exact
+    assert scratchpad(replace(problem, src_dims=(100, k))) < k * n * bits // 8
 
 
-def test_batched_weights_are_not_packed_first(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_batched_weights_are_not_packed_first() -> None:
     problem = Problem((2, 300, 64), (2, 64, 70), "s8", "s8", "s32")
-    assert run(engine, stream, problem).exact
+    assert run(problem).exact
 
 
 # ---- few rows, with weights along K
@@ -143,13 +134,10 @@ IS_TURN_ALONG_K = in_turns(INT8_ROWS[::2], ALONG_K, problem_along_k)
 @pytest.mark.decided(cases=needed(INT8_ROWS, ALONG_K, problem_along_k, first=IS_TURN_ALONG_K))
 @pytest.mark.parametrize("name", ALONG_K)
 @pytest.mark.parametrize("row", INT8_ROWS)
-def test_few_rows_along_k(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
+def test_few_rows_along_k(row: str, name: str) -> None:
     """M up to 6 and above, N around vectors and tiles, K of whole vectors and of more than
     a block.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     base = ALONG_K[name]
     if not takes(row, problem_along_k(row, name)):
         return
@@ -158,7 +146,7 @@ def test_few_rows_along_k(
         for m in (1, 2, 5, 6, 7):
             for n in (1, 15, 16, 17, 63, 64, 130):
                 problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
-                assert run(engine, stream, problem).exact, (m, n, k)
+                assert run(problem).exact, (m, n, k)
 
 
 PLAIN_FLOATS = problems("plain floats")
@@ -167,13 +155,10 @@ PLAIN_FLOATS = problems("plain floats")
 @pytest.mark.quick(cases=lambda row, name: "x16x" in row and name in ("f32", "bf16, along N"))
 @pytest.mark.parametrize("name", PLAIN_FLOATS)
 @pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].policy == "avx512"])
-def test_few_rows_of_floats(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
+def test_few_rows_of_floats(row: str, name: str) -> None:
     """Plain weights, which are multiplied from where they are: M up to 8 and above, K around vectors
     and of more than a block.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     base = PLAIN_FLOATS[name]
     if not takes(row, base):
         return
@@ -181,7 +166,7 @@ def test_few_rows_of_floats(
         for m in (1, 2, 3, 5, 8, 9):
             for n in (1, 15, 17, 64, 128, 130):
                 problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
-                assert run(engine, stream, problem).exact, (m, n, k)
+                assert run(problem).exact, (m, n, k)
 
 
 # ---- few rows, with weights along N: several tiles in a work-item
@@ -194,35 +179,30 @@ ABREAST = problems("abreast")
 @pytest.mark.parametrize(
     "row", [row for row in INT8_ROWS if BY_NAME[row].rows <= 8 and not row.endswith("_segments")]
 )
-def test_tiles_abreast(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
+def test_tiles_abreast(row: str, name: str) -> None:
     """As many columns as it takes for four tiles of a work-item and a last one with fewer; K of whole
     blocks, of a part of one, and so long that it is split.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     base = ABREAST[name]
     n = BY_NAME[row].tile_n * 4 * 4 * (os.cpu_count() or 1) + 18
     if not takes(row, replace(base, src_dims=(1, 64), wei_dims=(64, n))):
         return
     for seed, (m, k) in enumerate(((1, 64), (1, 96), (5, 64), (16, 32), (17, 32), (2, 2048))):
         problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
-        flags = [
-            made.constants.get(constant_id("SPEC_FLAGS"), 0) for made in make_pd(engine, problem).modules()
-        ]
+        flags = [made.constants.get(constant_id("SPEC_FLAGS"), 0) for made in make_pd(problem).modules()]
         assert any(value & flag("FLAG_ABREAST") for value in flags) == (m <= 16)
-        assert run(engine, stream, problem).exact, (m, n, k)
+        assert run(problem).exact, (m, n, k)
         # Without the last tile the others are whole: few rows make no panel of them.
-        assert run(engine, stream, replace(problem, wei_dims=(k, n - 18))).exact, (m, n, k)
+        assert run(replace(problem, wei_dims=(k, n - 18))).exact, (m, n, k)
         if not base.wei_scale or "bias" in name:
-            assert run(engine, stream, replace(problem, src_dims=(m, k + 1), wei_dims=(k + 1, n))).exact
+            assert run(replace(problem, src_dims=(m, k + 1), wei_dims=(k + 1, n))).exact
 
 
-def test_batch_of_one_row_along_k(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_batch_of_one_row_along_k() -> None:
     """Weights that the whole batch shares, and weights of each matrix."""
     for wei in ((1, 192, 40), (3, 192, 40)):
         problem = Problem((3, 1, 192), wei, "s8", "u8", "s32", wei_order="acb", wei_zp=zero_point())
-        assert run(engine, stream, problem).exact
+        assert run(problem).exact
 
 
 # ---- tiles of few columns
@@ -250,4 +230,4 @@ def test_tile_of_few_columns(engine: zemm.Engine, m: int, n: int, order: str | N
     if m >= 16 and "amx_int8" in engine.features:
         pytest.skip("the device has AMX, whose row takes these problems")
     problem = Problem((m, 256), (256, n), "s8", "u8", "s32", wei_order=order, any_tags=order is None)
-    assert make_pd(engine, problem).impl_info.endswith(tile)
+    assert make_pd(problem).impl_info.endswith(tile)

@@ -57,9 +57,9 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
     return ""
 
 
-def run_on(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem) -> bool:
+def run_on(row: str, problem: Problem) -> bool:
     """Run the problem on the row. Returns whether the result had to be exact."""
-    call = run(engine, stream, problem)
+    call = run(problem)
     assert call.pd.impl_info == row
     return call.exact
 
@@ -79,20 +79,17 @@ IS_TURN = in_turns(CPU_ROWS[::2], VARIANTS, first_problem, covers=nothing)
 @pytest.mark.decided(cases=needed(CPU_ROWS, VARIANTS, first_problem, first=IS_TURN, covers=facts_of))
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("row", CPU_ROWS)
-def test_tails(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
+def test_tails(engine: zemm.Engine, row: str, name: str) -> None:
     variant, variants = VARIANTS[name], INTEGERS if name in INTEGERS else FLOATS
     why = refusal(engine, row, variant)
     for seed, (m, n, k) in enumerate(shapes(variants, name)):
         problem = variant.of_shape(m, n, k, seed)
         if why:
             with pytest.raises(NotImplementedError, match=why):
-                make_pd(engine, problem)
+                make_pd(problem)
             return
         try:
-            exact = run_on(engine, stream, row, problem)
+            exact = run_on(row, problem)
         except AssertionError as error:
             raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
         assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
@@ -105,16 +102,13 @@ FLOAT_ROWS = [row for row in CPU_ROWS if BY_NAME[row].src != "int8"]
 @pytest.mark.quick(cases=in_turns(FLOAT_ROWS[::2], ROUGH, first_problem, covers=nothing))
 @pytest.mark.parametrize("name", ROUGH)
 @pytest.mark.parametrize("row", FLOAT_ROWS)
-def test_rough_tails(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
+def test_rough_tails(engine: zemm.Engine, row: str, name: str) -> None:
     """Floats with all their digits. Each product and each addition may round once, in any order."""
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     if refusal(engine, row, FLOATS[name]):
         return  # test_tails has checked the reason
     inexact = 0
     for seed, (m, n, k) in enumerate(itertools.islice(shapes(FLOATS, name), 0, None, 4)):
-        inexact += not run_on(engine, stream, row, replace(FLOATS[name].of_shape(m, n, k, seed), rough=True))
+        inexact += not run_on(row, replace(FLOATS[name].of_shape(m, n, k, seed), rough=True))
     assert inexact > 5
 
 
@@ -145,29 +139,26 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("row", [row for row in CPU_ROWS if row.startswith("matmul_int8")])
-def test_int8_rows_refuse(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
+def test_int8_rows_refuse(engine: zemm.Engine, row: str, name: str) -> None:
     problem, why = REFUSED[name]
     if reads_packed_only(BY_NAME[row]):
         problem = replace(problem, wei_tag=PACKED)
     if BY_NAME[row].policy != "avx512_segments":  # it refuses what it shares with the others first
         why = refusal(engine, row, Variant(problem)) or why
     with pytest.raises(NotImplementedError, match=f"{row}: [^;]*{why}"):
-        make_pd(engine, problem)
+        make_pd(problem)
 
 
 @pytest.mark.parametrize("name", ["stride of src", "groups of 6"])
-def test_another_row_takes_it(engine: zemm.Engine, stream: zemm.Stream, name: str) -> None:
+def test_another_row_takes_it(name: str) -> None:
     """Without ZEMM_KERNEL, a problem that the int8 rows refuse runs on another row."""
     problem = REFUSED[name][0]
-    row = make_pd(engine, problem).impl_info
+    row = make_pd(problem).impl_info
     assert not row.startswith("matmul_int8")
-    run_on(engine, stream, row, problem)
+    run_on(row, problem)
 
 
-def test_infinite_src_beside_zero_points(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_infinite_src_beside_zero_points(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each weight counts less its zero point, also where the kernel subtracts zero points afterwards."""
     row = next(name for name in CPU_ROWS if BY_NAME[name].policy == "avx512_widen")
     if "avx512" not in engine.features:
@@ -185,9 +176,8 @@ def test_infinite_src_beside_zero_points(
     data = make_data(problem)
     data.quants["wei_zp"] %= 16
     data.src[0, 5] = np.inf
-    call = make_call(engine, problem, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call = make_call(problem, data)
+    call.execute()
     got = get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
     with np.errstate(invalid="ignore"):
         factors = (data.wei[5] - data.quants["wei_zp"][0]) * data.quants["wei_scale"][0]
@@ -196,9 +186,7 @@ def test_infinite_src_beside_zero_points(
 
 
 @pytest.mark.parametrize("wei", ["u8", "s8"])
-def test_far_zero_points(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, wei: str
-) -> None:
+def test_far_zero_points(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, wei: str) -> None:
     """Zero points of bytes of any size. Up to 2^22 they are subtracted together with a power of 2."""
     row = next(name for name in CPU_ROWS if BY_NAME[name].policy == "avx512_widen")
     if "avx512" not in engine.features:
@@ -213,9 +201,8 @@ def test_far_zero_points(
     one_of_each = (5, 39, 94)
     data.src[:] = 0
     data.src[range(3), one_of_each] = 2
-    call = make_call(engine, problem, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call = make_call(problem, data)
+    call.execute()
     got = get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
     differences = data.wei[one_of_each, :].astype(np.int64) - data.quants["wei_zp"]
     np.testing.assert_array_equal(got, 2.0 * differences)
@@ -230,8 +217,8 @@ def test_few_rows_choose(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -
     for m in (1, 4, 5, 6, 7, 15):
         weight_only = Problem((m, 256), (256, 64), wei_dt="u4", any_tags=True, fpmath=("any", True))
         bf16 = Problem((m, 256), (256, 64), "bf16", "bf16", "f32", any_tags=True)
-        chosen = [BY_NAME[make_pd(engine, p).impl_info].policy for p in (weight_only, bf16)]
+        chosen = [BY_NAME[make_pd(p).impl_info].policy for p in (weight_only, bf16)]
         assert chosen[0] == ("avx512_widen" if m <= 4 else "avx512" if m <= 6 else more)
         assert chosen[1] == ("avx512" if m <= 4 else more)
-        strict = BY_NAME[make_pd(engine, replace(weight_only, fpmath=("strict", True))).impl_info]
+        strict = BY_NAME[make_pd(replace(weight_only, fpmath=("strict", True))).impl_info]
         assert strict.policy == ("avx512_widen" if m <= 4 else "avx512")

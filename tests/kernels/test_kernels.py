@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference
-import zemm
 from support_decisions import needed
 from support_kernel_problems import PROBLEMS
 from support_problem import Data, PostOp, Problem, Quant, make_data
@@ -22,10 +21,10 @@ from zemm._library.library import names_of
 from zemm.benchdnn.data import eltwise as driver
 
 
-def refused(engine: zemm.Engine, problem: Problem) -> str:
+def refused(problem: Problem) -> str:
     """Why the device does not take the forced kernel; "" if it does."""
     try:
-        make_pd(engine, problem)
+        make_pd(problem)
     except NotImplementedError as error:
         return str(error)
     return ""
@@ -44,26 +43,22 @@ IS_NEEDED = needed(ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], first=is_qu
 @pytest.mark.decided(cases=lambda row, problem: IS_NEEDED(row, NAMES[problem]))
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("row", ROWS)
-def test_row(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, problem: Problem
-) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
-    if reason := refused(engine, problem):
+def test_row(row: str, problem: Problem) -> None:
+    if reason := refused(problem):
         why = reason.split(f"{row}: ", 1)[1].split(";")[0]  # the row's own reason
         assert "ZEMM_KERNEL" not in why
         assert len(why.split()) > 3
         return
     rounds = BY_NAME[row].src == "bf16" and reference.has_float_zero_points(problem)
-    assert run(engine, stream, replace(problem, rounds_to_bf16=rounds)).pd.impl_info == row
+    assert run(replace(problem, rounds_to_bf16=rounds)).pd.impl_info == row
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_every_row_takes_something(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+def test_every_row_takes_something(row: str) -> None:
     """On the CPU every row whose ISA is there takes a problem. A row that takes none must give the
     device as the reason.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
-    reasons = [refused(engine, problem) for problem in PROBLEMS.values()]
+    reasons = [refused(problem) for problem in PROBLEMS.values()]
     assert not all(reasons) or all("device" in reason or "GPU" in reason for reason in reasons)
 
 
@@ -78,29 +73,29 @@ def test_nothing_past_the_end_is_touched(row: str) -> None:
     assert len(lines) == len(names) + 1
 
 
-def test_unknown_kernel(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     near = ROWS[-1].replace("generic", "genric")
     for name, wanted in (("matmul_of_nobody", "matmul_"), ("foo", "matmul_"), (near, ROWS[-1])):
         monkeypatch.setenv("ZEMM_KERNEL", name)
         with pytest.raises(NotImplementedError, match="ZEMM_KERNEL") as caught:
-            make_pd(engine, PROBLEMS["f32"])
+            make_pd(PROBLEMS["f32"])
         said = str(caught.value)
         assert "65x70:70x33" in said
         assert f"no kernel is named {name}; near names: {wanted}" in said
         assert len(said) < 400
 
 
-def test_a_named_kernel_gives_its_own_reason(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_kernel_gives_its_own_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", next(row for row in ROWS if "_xe_int8" in row))
-    said = refused(engine, PROBLEMS["f32"])
+    said = refused(PROBLEMS["f32"])
     assert said
     assert len(said) < 400
     monkeypatch.setenv("ZEMM_KERNEL", f"{ROWS[-1]}:rows=abc")
-    assert '"rows=abc" is neither' in refused(engine, PROBLEMS["f32"])
+    assert '"rows=abc" is neither' in refused(PROBLEMS["f32"])
 
 
-def test_next_impl_walks_down_the_list(engine: zemm.Engine) -> None:
-    pd = make_pd(engine, PROBLEMS["s8_s8_s32"])
+def test_next_impl_walks_down_the_list() -> None:
+    pd = make_pd(PROBLEMS["s8_s8_s32"])
     seen = [pd.impl_info]
     while pd.next_impl():
         seen.append(pd.impl_info)
@@ -110,13 +105,12 @@ def test_next_impl_walks_down_the_list(engine: zemm.Engine) -> None:
     assert pd.impl_info == seen[-1] == ROWS[-1]
 
 
-def test_the_second_implementation_runs(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_the_second_implementation_runs() -> None:
     problem = PROBLEMS["reductions"]
     data = make_data(problem)
-    call = make_call(engine, problem, data)
+    call = make_call(problem, data)
     assert call.pd.next_impl()
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call.execute()
     check_dst(problem, data, call)
 
 
@@ -149,8 +143,6 @@ SPECIAL += [float(np.finfo(np.float32).max), float(np.finfo(np.float32).min)]
 
 
 def results_of(
-    engine: zemm.Engine,
-    stream: zemm.Stream,
     values: np.ndarray,
     dst_dt: str,
     post_op: PostOp | None = None,
@@ -163,9 +155,8 @@ def results_of(
     ones = np.ones((2, 1), np.int64)
     data = Data(ones, np.ones((1, n), np.int64), np.zeros((2, n)), quants={"wei_scale": values.reshape(1, n)})
     data.post_ops = [operands] if post_op else []
-    call = make_call(engine, p, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call = make_call(p, data)
+    call.execute()
     inside = call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
     return get(inside, p.dst_dims, dst_dt, call.dst_strides)
 
@@ -226,21 +217,13 @@ def forced(row: str) -> str:
     [pytest.param(dt, marks=pytest.mark.xdist_group(f"eltwise_{dt}")) for dt in ("f32", "f16", "bf16")],
 )
 @pytest.mark.parametrize(("alg", "alpha", "beta"), ELTWISE)
-def test_eltwise(
-    engine: zemm.Engine,
-    stream: zemm.Stream,
-    monkeypatch: pytest.MonkeyPatch,
-    alg: str,
-    alpha: float,
-    beta: float,
-    dst_dt: str,
-) -> None:
+def test_eltwise(monkeypatch: pytest.MonkeyPatch, alg: str, alpha: float, beta: float, dst_dt: str) -> None:
     values = np.array(SPECIAL, np.float32).astype(np.float64)
     function, roundings, terms = reference.eltwise(f"eltwise_{alg}", alpha, beta)
     y, error = reference.apply(function, values, np.zeros(values.shape), roundings, terms)
     for row in FORMULA_ROWS:
         monkeypatch.setenv("ZEMM_KERNEL", forced(row))
-        got = results_of(engine, stream, values, dst_dt, PostOp("eltwise", f"eltwise_{alg}", alpha, beta))
+        got = results_of(values, dst_dt, PostOp("eltwise", f"eltwise_{alg}", alpha, beta))
         for dst in got:
             compare(dst, reference.convert(y - error, dst_dt), reference.convert(y + error, dst_dt))
 
@@ -263,13 +246,13 @@ KEPT = ["relu", "abs", "square", "sqrt", "linear", "clip", "round"]
 
 
 @pytest.mark.parametrize("alg", KEPT)
-def test_signs_of_zeros(engine: zemm.Engine, stream: zemm.Stream, alg: str) -> None:
+def test_signs_of_zeros(alg: str) -> None:
     values = np.array([0.0, -0.0, 2.0**-149, -(2.0**-149)])
     alpha, beta = {"relu": (0.5, 0.0), "linear": (-2.0, -0.0), "clip": (-1.0, 1.0)}.get(alg, (0.0, 0.0))
     function = reference.eltwise(f"eltwise_{alg}", alpha, beta)[0]
     with np.errstate(invalid="ignore", under="ignore"):
         expected = function(values).astype(np.float32)
-    for dst in results_of(engine, stream, values, "f32", PostOp("eltwise", f"eltwise_{alg}", alpha, beta)):
+    for dst in results_of(values, "f32", PostOp("eltwise", f"eltwise_{alg}", alpha, beta)):
         np.testing.assert_array_equal(dst, expected)
         numbers = ~np.isnan(expected)
         np.testing.assert_array_equal(np.signbit(dst[numbers]), np.signbit(expected[numbers]))
@@ -279,7 +262,7 @@ def test_signs_of_zeros(engine: zemm.Engine, stream: zemm.Stream, alg: str) -> N
 @pytest.mark.parametrize(
     "alg", ["add", "sub", "mul", "div", "max", "min", "ge", "gt", "le", "lt", "eq", "ne"]
 )
-def test_binary(engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, alg: str) -> None:
+def test_binary(monkeypatch: pytest.MonkeyPatch, alg: str) -> None:
     operands = [0.0, -0.0, 1.0, -1.5, 3.0, 1e30, 1e-40, np.inf, -np.inf, np.nan]
     pairs = np.array([(x, s) for x in SPECIAL for s in operands], np.float32).astype(np.float64)
     values, second = pairs[:, 0], pairs[:, 1].reshape(1, -1)
@@ -288,7 +271,7 @@ def test_binary(engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.Mo
     y, error = reference.apply(function, values, np.zeros(values.shape), roundings)
     for row in FORMULA_ROWS:
         monkeypatch.setenv("ZEMM_KERNEL", forced(row))
-        for dst in results_of(engine, stream, values, "f32", op, (second, None)):
+        for dst in results_of(values, "f32", op, (second, None)):
             compare(dst, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
 
 
@@ -302,34 +285,32 @@ def test_the_drivers_binary_agrees(alg: str) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
-def test_a_nan_in_max_and_min(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_a_nan_in_max_and_min() -> None:
     """As in oneDNN: the result is the second operand, unless the first is greater (max) or less
     (min).
     """
     values, second = np.array([np.nan, 1.0, np.nan]), np.array([[1.0, np.nan, np.nan]])
     for alg in ("max", "min"):
-        got = results_of(
-            engine, stream, values, "f32", PostOp("binary", f"binary_{alg}", mask=2), (second, None)
-        )
+        got = results_of(values, "f32", PostOp("binary", f"binary_{alg}", mask=2), (second, None))
         for dst in got:
             np.testing.assert_array_equal(dst, [1.0, np.nan, np.nan])
 
 
-def test_select_passes_specials(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_select_passes_specials() -> None:
     values = np.array(SPECIAL, np.float32).astype(np.float64)
     condition = np.arange(values.size).reshape(1, -1) % 3
     op = PostOp("binary", "binary_select", mask=2, condition_mask=2)
     second = values[::-1].reshape(1, -1)
-    got = results_of(engine, stream, values, "f32", op, (second, condition))
+    got = results_of(values, "f32", op, (second, condition))
     expected = np.where(condition[0] != 0, values, second[0]).astype(np.float32)
     for row in got:
         np.testing.assert_array_equal(row, expected)
 
 
-def test_prelu_of_specials(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_prelu_of_specials() -> None:
     values = np.array(SPECIAL, np.float32).astype(np.float64)
     slopes = np.linspace(-2, 2, values.size, dtype=np.float32).astype(np.float64).reshape(1, -1)
-    got = results_of(engine, stream, values, "f32", PostOp("prelu", mask=2), (slopes, None))
+    got = results_of(values, "f32", PostOp("prelu", mask=2), (slopes, None))
     with np.errstate(all="ignore"):
         expected = np.where(values >= 0, values, values * slopes[0]).astype(np.float32)
     for row in got:
@@ -387,11 +368,11 @@ CONVERSIONS = {
 
 
 @pytest.mark.parametrize("dst_dt", CONVERSIONS)
-def test_conversion(engine: zemm.Engine, stream: zemm.Stream, dst_dt: str) -> None:
+def test_conversion(dst_dt: str) -> None:
     """Saturation, halves to even, NaN in integers, infinities in floats."""
     values = np.array([*CONVERSIONS[dst_dt], 0, np.inf, -np.inf, np.nan], np.float32).astype(np.float64)
     expected = reference.convert(values, dst_dt)
     if dst_dt in ("s8", "u8", "s32"):
         assert expected[-1] == {"s8": -128, "u8": 255, "s32": -(2**31)}[dst_dt]
-    for row in results_of(engine, stream, values, dst_dt):
+    for row in results_of(values, dst_dt):
         compare(row, expected, expected)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference
-import zemm
 from support_case_lines import problems
 from support_decisions import needed
 from support_problem import Data, Problem, make_data, quant_dims
@@ -69,11 +68,8 @@ IS_TURN = in_turns(rows()[::6], PROBLEMS, lambda row, name: PROBLEMS[name], cove
 @pytest.mark.decided(cases=needed(rows(), PROBLEMS, lambda row, name: PROBLEMS[name], first=IS_TURN))
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("row", rows())
-def test_sums_beyond_s32(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
+def test_sums_beyond_s32(row: str, name: str) -> None:
     """The result is the exact sum, rounded to f32 once."""
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = PROBLEMS[name]
     if row in XE_ROWS and problem.wei_scale and problem.wei_scale.groups:
         problem = replace(problem, scaled_at_once=32)
@@ -81,31 +77,28 @@ def test_sums_beyond_s32(
     assert np.abs(exact_sums(problem, data)).max() > 2**31
     if not takes(row, problem):
         return
-    run(engine, stream, problem, data)
+    run(problem, data)
     if row in CPU_ROWS:  # the other rows take long here
-        run(engine, stream, replace(problem, seed=1))
+        run(replace(problem, seed=1))
 
 
 @pytest.mark.quick(cases=in_turns(CPU_ROWS[::6], BARE, lambda row, name: BARE[name], covers=nothing))
 @pytest.mark.parametrize("name", BARE)
 @pytest.mark.parametrize("row", CPU_ROWS)
-def test_bare_s32_wraps(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
+def test_bare_s32_wraps(row: str, name: str) -> None:
     problem = BARE[name]
     if not takes(row, problem):
         return
-    assert run(engine, stream, problem, extreme(problem, 0)).exact
+    assert run(problem, extreme(problem, 0)).exact
 
 
 @pytest.mark.parametrize(
     ("src", "wei", "longest"),
     [("u8", "u8", 33025), ("s8", "s8", 131071), ("u8", "s8", 65793), ("s8", "u4", 1118481)],
 )
-def test_k_that_always_fits_is_as_ever(engine: zemm.Engine, src: str, wei: str, longest: int) -> None:
+def test_k_that_always_fits_is_as_ever(src: str, wei: str, longest: int) -> None:
     for k, is_wide in ((longest, False), (longest + 1, True)):
-        pd = make_pd(engine, Problem((300, k), (k, 6144), src, wei))
+        pd = make_pd(Problem((300, k), (k, 6144), src, wei))
         finish = [
             m.constants
             for m in pd.modules()

@@ -35,9 +35,8 @@ def grouped(src: str, wei: str, offset: str, **settings: object) -> Problem:
 
 
 def result(engine: zemm.Engine, stream: zemm.Stream, problem: Problem, data: Data) -> np.ndarray:
-    call = make_call(engine, problem, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call = make_call(problem, data)
+    call.execute()
     return get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
 
 
@@ -53,22 +52,19 @@ def is_often(row: str, src: str, wei: str) -> bool:
 
 @pytest.mark.quick(cases=is_often)
 @pytest.mark.parametrize(("row", "src", "wei"), CASES)
-def test_rows(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, src: str, wei: str
-) -> None:
+def test_rows(row: str, src: str, wei: str) -> None:
     """Every row in the layout of weights that it prefers, by every pair of types that it takes."""
     problem = grouped(src, wei, "f16", any_tags=True)
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
-    monkeypatch.setenv("ZEMM_KERNEL", row)
-    run(engine, stream, problem)
+    run(problem)
 
 
 @pytest.mark.parametrize("src", ["s8", "u8", "f32", "f16", "bf16"])
 @pytest.mark.parametrize("wei", ["s8", "u8", "s4", "u4"])
 @pytest.mark.parametrize("offset", ["f32", "f16", "bf16"])
-def test_some_row_takes_it(engine: zemm.Engine, src: str, wei: str, offset: str) -> None:
-    assert make_pd(engine, grouped(src, wei, offset)).impl_info
+def test_some_row_takes_it(src: str, wei: str, offset: str) -> None:
+    assert make_pd(grouped(src, wei, offset)).impl_info
 
 
 @pytest.mark.parametrize("wei", ["u4", "s8"])
@@ -84,7 +80,7 @@ def test_scales_near_0(engine: zemm.Engine, stream: zemm.Stream, src: str, wei: 
     scales[0], scales[1], scales[2, ::2] = 0, 2.0**-24, 0
     offsets[:, :5] = 0
     offsets[1] *= 2.0**20
-    run(engine, stream, problem, data)
+    run(problem, data)
     if src == "f32":
         data.wei[3 * GROUP], scales[3], offsets[3] = 1, 1, -0.5
         data.src[0, 3 * GROUP] = np.inf
@@ -151,9 +147,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("problem", "error", "sentence"), REFUSED)
-def test_refused(engine: zemm.Engine, problem: Problem, error: type[Exception], sentence: str) -> None:
+def test_refused(problem: Problem, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
-        make_pd(engine, problem)
+        make_pd(problem)
 
 
 def test_reorders_refuse(engine: zemm.Engine) -> None:
@@ -163,22 +159,22 @@ def test_reorders_refuse(engine: zemm.Engine) -> None:
         zemm.ReorderPrimitiveDesc(engine, md, zemm.MemoryDesc((4, 8), "s8"), attr)
 
 
-def test_arguments_of_an_execution(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_arguments_of_an_execution(stream: zemm.Stream) -> None:
     """Offsets are passed where they were declared, and nowhere else."""
     problem = grouped("s8", "u8", "f16")
-    call = make_call(engine, problem, make_data(problem))
+    call = make_call(problem, make_data(problem))
     arg = zemm.ARG_ATTR_OFFSETS | WEIGHTS
     offsets = call.args.pop(arg)
     with pytest.raises(zemm.InvalidArgumentsError, match=r"ARG_ATTR_OFFSETS \| ARG_WEIGHTS is missing"):
         zemm.Primitive(call.pd).execute(stream, call.args)
     without = replace(problem, wei_offset=None)
-    call = make_call(engine, without, make_data(without))
+    call = make_call(without, make_data(without))
     call.args[arg] = offsets
     with pytest.raises(zemm.InvalidArgumentsError, match=r"ARG_ATTR_OFFSETS \| ARG_WEIGHTS is surplus"):
         zemm.Primitive(call.pd).execute(stream, call.args)
 
 
-def test_never_confused(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_never_confused() -> None:
     """Primitives that differ in their offsets only: each has its own numbers and kernel."""
     points = grouped("s8", "u8", "f16", wei_offset=None, wei_zp=zero_point(3, (GROUP, 1), "f16"))
     variants = [
@@ -190,8 +186,8 @@ def test_never_confused(engine: zemm.Engine, stream: zemm.Stream) -> None:
     ]
     for _ in range(2):  # the second time decisions and primitives are known
         for problem in variants:
-            run(engine, stream, problem)
-    kernels = {tuple(sorted(make_pd(engine, p).modules()[0].constants.items())) for p in variants}
+            run(problem)
+    kernels = {tuple(sorted(make_pd(p).modules()[0].constants.items())) for p in variants}
     assert len(kernels) == len(variants) - 1  # groups of offsets are data
 
 

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
+from support_execute import dst_of, execute, memory_of
 from support_rows import ROWS
 
 SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
@@ -50,13 +51,7 @@ def matmul(
     """1 * x as the type."""
     mds = (zemm.MemoryDesc((1, 1), "f32"), zemm.MemoryDesc(x.shape, "f32"), zemm.MemoryDesc(x.shape, dt))
     pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
-    dst = zemm.Memory(mds[2], engine)
-    args = {SRC: zemm.Memory(mds[0], engine, ONE), WEIGHTS: zemm.Memory(mds[1], engine, x), DST: dst}
-    args |= {arg: zemm.Memory(zemm.MemoryDesc(a.shape, "f32"), engine, a) for arg, a in (more or {}).items()}
-    stream = zemm.Stream(engine)
-    zemm.Primitive(pd).execute(stream, args)
-    stream.wait()
-    return dst.read().view(F8[dt]).reshape(x.shape)
+    return dst_of(zemm.Stream(engine), pd, {SRC: ONE, WEIGHTS: x, **(more or {})})
 
 
 @pytest.mark.parametrize("saturation", [True, False])
@@ -96,17 +91,12 @@ def test_after_scales_and_post_ops(engine: zemm.Engine, dt: str) -> None:
     check(matmul(engine, x, dt, attr, {zemm.ARG_ATTR_SCALES | DST: scale}), want)
 
 
-def reorder(engine: zemm.Engine, x: np.ndarray, dt: Any, attr: zemm.Attr) -> np.ndarray:
-    types = {np.dtype(np.float32): "f32", np.dtype(np.float16): "f16", np.dtype(np.float64): "f64"} | {
-        numpy: name for name, numpy in F8.items()
-    }
-    src_md, dst_md = zemm.MemoryDesc(x.shape, types[x.dtype]), zemm.MemoryDesc(x.shape, dt)  # type: ignore[arg-type]
-    pd = zemm.ReorderPrimitiveDesc(engine, src_md, dst_md, attr=attr)
-    src, dst = zemm.Memory(src_md, engine, x), zemm.Memory(dst_md, engine)
-    stream = zemm.Stream(engine)
-    zemm.Primitive(pd).execute(stream, {zemm.ARG["FROM"]: src, zemm.ARG["TO"]: dst})
-    stream.wait()
-    return dst.read().view(F8[dt]).reshape(x.shape)
+def reorder(
+    engine: zemm.Engine, x: np.ndarray, dt: Any, attr: zemm.Attr, more: dict[int, np.ndarray] | None = None
+) -> np.ndarray:
+    mds = zemm.MemoryDesc(x.shape, zemm.dtype_name(x.dtype)), zemm.MemoryDesc(x.shape, dt)
+    pd = zemm.ReorderPrimitiveDesc(engine, *mds, attr=attr)
+    return dst_of(zemm.Stream(engine), pd, {zemm.ARG["FROM"]: x, **(more or {})})
 
 
 @pytest.mark.parametrize("saturation", [True, False])
@@ -123,48 +113,27 @@ def test_stochastic_rounding(engine: zemm.Engine) -> None:
     attr = attributes(True)
     attr.set_rounding(DST, "stochastic")
     x = np.array([[np.inf, -np.inf, 1e6, -1e6]], np.float32)
-    src_md, dst_md = zemm.MemoryDesc(x.shape, "f32"), zemm.MemoryDesc(x.shape, "f8_e5m2")
-    pd = zemm.ReorderPrimitiveDesc(engine, src_md, dst_md, attr=attr)
-    seed = zemm.Memory(zemm.MemoryDesc((1,), "s32"), engine, np.array([7], np.int32))
-    src, dst = zemm.Memory(src_md, engine, x), zemm.Memory(dst_md, engine)
-    stream = zemm.Stream(engine)
-    args = {zemm.ARG["FROM"]: src, zemm.ARG["TO"]: dst, zemm.ARG_ATTR_ROUNDING_SEED: seed}
-    zemm.Primitive(pd).execute(stream, args)
-    stream.wait()
-    assert dst.read().view(F8["f8_e5m2"]).astype(np.float32).tolist() == [57344, -57344, 57344, -57344]
+    got = reorder(engine, x, "f8_e5m2", attr, {zemm.ARG_ATTR_ROUNDING_SEED: np.array([7], np.int32)})
+    assert got.astype(np.float32).tolist() == [[57344, -57344, 57344, -57344]]
 
 
 def test_runtime_dims(engine: zemm.Engine) -> None:
-    runtime, x = zemm.RUNTIME_DIM, values_of("f8_e4m3")
-    mds = [
-        zemm.MemoryDesc((1, 1), "f32"),
-        zemm.MemoryDesc((1, runtime), "f32", "ab"),
-        zemm.MemoryDesc((1, runtime), "f8_e4m3", "ab"),
-    ]
-    primitive = zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, *mds, attr=attributes(True)))
+    x, runtime = values_of("f8_e4m3"), zemm.RUNTIME_DIM
+    mds = (zemm.MemoryDesc((1, runtime), dt, "ab") for dt in ("f32", "f8_e4m3"))
+    pd = zemm.MatmulPrimitiveDesc(engine, zemm.MemoryDesc((1, 1), "f32"), *mds, attr=attributes(True))
     dst = zemm.Memory(zemm.MemoryDesc(x.shape, "f8_e4m3"), engine)
-    stream = zemm.Stream(engine)
-    weights = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine, x)
-    primitive.execute(stream, {SRC: zemm.Memory(mds[0], engine, ONE), WEIGHTS: weights, DST: dst})
-    stream.wait()
-    check(dst.read().view(F8["f8_e4m3"]).reshape(x.shape), expected(x, "f8_e4m3", True))
+    got = dst_of(zemm.Stream(engine), pd, {SRC: ONE, WEIGHTS: memory_of(engine, x), DST: dst})
+    check(got, expected(x, "f8_e4m3", True))
 
 
 def test_f4_saturates_in_any_case(engine: zemm.Engine) -> None:
+    x = np.array([[100.0, -100.0, 6.0, np.inf]], np.float32)
     for saturation in (True, False):
-        x = np.array([[100.0, -100.0, 6.0, np.inf]], np.float32)
-        mds = (
-            zemm.MemoryDesc((1, 1), "f32"),
-            zemm.MemoryDesc((1, 4), "f32"),
-            zemm.MemoryDesc((1, 4), "f4_e2m1"),
-        )
+        tensors = [((1, 1), "f32"), ((1, 4), "f32"), ((1, 4), "f4_e2m1")]
+        mds = (zemm.MemoryDesc(*tensor) for tensor in tensors)  # type: ignore[arg-type]
         pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attributes(saturation))
-        dst = zemm.Memory(mds[2], engine)
-        stream = zemm.Stream(engine)
-        args = {SRC: zemm.Memory(mds[0], engine, ONE), WEIGHTS: zemm.Memory(mds[1], engine, x), DST: dst}
-        zemm.Primitive(pd).execute(stream, args)
-        stream.wait()
-        assert dst.read().tolist() == [0xF7, 0x77]
+        made = execute(zemm.Stream(engine), pd, {SRC: ONE, WEIGHTS: x})
+        assert made[DST].read().tolist() == [0xF7, 0x77]
 
 
 def test_refusals(engine: zemm.Engine) -> None:

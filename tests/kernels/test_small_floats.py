@@ -204,10 +204,8 @@ def test_reorder_reads_every_scale(engine: zemm.Engine, dt: str, arg: int) -> No
 def result(engine: zemm.Engine, p: Problem, src: Array, wei: Array, old: Any = 0.0, **more: Any) -> Array:
     """dst of a matmul, on the row that ZEMM_KERNEL names."""
     data = Data(src, wei, np.full(p.dst_dims, old), **more)
-    call = make_call(engine, p, data)
-    stream = zemm.Stream(engine)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call = make_call(p, data)
+    call.execute()
     inside = call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
     return get(inside, p.dst_dims, p.dst_dt, call.dst_strides)
 
@@ -216,7 +214,7 @@ def force(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, p: Pro
     """Name the row. Skips a row that this CPU does not have, or that is for other problems."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     try:
-        make_pd(engine, p)
+        make_pd(p)
     except NotImplementedError as error:
         pytest.skip(str(error))
 
@@ -343,7 +341,7 @@ def test_matmul_src_of_every_code(
     p = Problem((256, PLACES), (PLACES, n), dt, wei, "f32", wei_tag=tag, scratchpad="user")
     force(engine, monkeypatch, row, p)
     check_values(result(engine, p, src.T, ones(PLACES, n)), values[:, None])
-    assert bool(make_pd(engine, p).query_md("scratchpad_md").ndims) == (n > 64)
+    assert bool(make_pd(p).query_md("scratchpad_md").ndims) == (n > 64)
 
 
 @pytest.mark.quick(cases=lambda row, dt: row == CPU_ROWS[-1])
@@ -416,11 +414,8 @@ SHARED_BYTES = {
 @pytest.mark.quick(cases=lambda row: row)
 @pytest.mark.parametrize("row", ["", CPU_ROWS[-1]])
 @pytest.mark.parametrize("name", SHARED_BYTES)
-def test_elements_that_share_bytes(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, name: str, row: str
-) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
-    run(engine, stream, SHARED_BYTES[name])
+def test_elements_that_share_bytes(name: str, row: str) -> None:
+    run(SHARED_BYTES[name])
 
 
 if __name__ == "__main__":

@@ -65,8 +65,8 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("case", PROBLEMS.values(), ids=PROBLEMS)
-def test_all_digits(engine: zemm.Engine, stream: zemm.Stream, case: Problem) -> None:
-    call = run(engine, stream, case)
+def test_all_digits(case: Problem) -> None:
+    call = run(case)
     assert call.pd.impl_info == ROW
     if case.src_dt == "f16":
         assert "widen_src" in [module.kernel for module in call.pd.modules()]
@@ -82,38 +82,36 @@ def test_runtime_rows(engine: zemm.Engine, stream: zemm.Stream) -> None:
     for m in (33, 1, 16):
         known = replace(p, src_dims=(m, p.k))
         data = make_data(known)
-        call = make_call(engine, known, data)
+        call = make_call(known, data)
         primitive.execute(stream, call.args)
         stream.wait()
         check_dst(known, data, call)
 
 
 @pytest.mark.parametrize("m", [1, 17])
-def test_scratchpad(engine: zemm.Engine, stream: zemm.Stream, m: int) -> None:
+def test_scratchpad(engine: zemm.Engine, m: int) -> None:
     """Both parts of all rows fit into it."""
     p = replace(f16_by("u4", m, 8200), scratchpad="user")
     data = make_data(p)
-    call = make_call(engine, p, data)
+    call = make_call(p, data)
     md = call.pd.query_md("scratchpad_md")
     buffer = np.full(md.size + (1 << 16), 0xA5, np.uint8)
     call.args[zemm.ARG["SCRATCHPAD"]] = zemm.Memory(md, engine, buffer[: md.size])
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call.execute()
     check_dst(p, data, call)
     assert (buffer[md.size :] == 0xA5).all()
 
 
-def results(engine: zemm.Engine, stream: zemm.Stream, p: Problem, data: Data) -> np.ndarray:
+def results(p: Problem, data: Data) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # NaN that signals
-        call = make_call(engine, p, data)
+        call = make_call(p, data)
     assert call.pd.impl_info == ROW
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call.execute()
     return get(call.dst, p.dst_dims, "f32", call.dst_strides)
 
 
 @pytest.mark.parametrize(("wei_dt", "zero_point"), [("s8", 0), ("u8", 128)])
-def test_every_value(engine: zemm.Engine, stream: zemm.Stream, wei_dt: str, zero_point: int) -> None:
+def test_every_value(wei_dt: str, zero_point: int) -> None:
     """Each f16 by an integer: the sum has no other product, so that it is exact."""
     p = problem((512, 128), (128, 128), wei_dt, wei_zp=Quant(0, (), "u8") if zero_point else None)
     data = make_data(p)
@@ -122,7 +120,7 @@ def test_every_value(engine: zemm.Engine, stream: zemm.Stream, wei_dt: str, zero
     factors = np.arange(-63, 65) * 2 - 1  # of the columns; none is 0
     data.src = np.arange(2**16, dtype=np.uint16).view(np.float16).reshape(512, 128).astype(np.float64)
     data.wei = np.diag(factors) + zero_point
-    got = results(engine, stream, p, data)
+    got = results(p, data)
     with np.errstate(invalid="ignore"):
         expected = (data.src @ np.diag(factors).astype(np.float64)).astype(np.float32)
     np.testing.assert_array_equal(got, expected)
@@ -131,7 +129,7 @@ def test_every_value(engine: zemm.Engine, stream: zemm.Stream, wei_dt: str, zero
 @pytest.mark.parametrize(
     ("wei_dt", "groups"), [("u4", 1), ("u4", 3), ("f8_e5m2", 1), ("f8_e5m2", 3), ("f16", 1)]
 )
-def test_infinities(engine: zemm.Engine, stream: zemm.Stream, wei_dt: str, groups: int) -> None:
+def test_infinities(wei_dt: str, groups: int) -> None:
     """An infinity gives an infinity, or NaN beside 0 and beside an infinity of the other sign. Results that
     it does not meet stay as they are.
     """
@@ -149,9 +147,9 @@ def test_infinities(engine: zemm.Engine, stream: zemm.Stream, wei_dt: str, group
         data.src[7, 70] = data.src[9, k - 1] = 0
     if scale:
         data.quants["wei_scale"][...] = 0.5
-    before = results(engine, stream, p, replace(data, src=data.src.copy()))
+    before = results(p, replace(data, src=data.src.copy()))
     data.src[::2, 5], data.src[1::4, k - 1], data.src[3, k - 1] = np.inf, -np.inf, np.nan
-    got = results(engine, stream, p, data)
+    got = results(p, data)
     with np.errstate(invalid="ignore"):
         expected = data.src @ (data.wei - (7.0 if p.wei_zp else 0.0))
     special = ~np.isfinite(expected)
@@ -168,9 +166,9 @@ def test_infinities(engine: zemm.Engine, stream: zemm.Stream, wei_dt: str, group
         (problem((1 << 14, 1 << 14), (1 << 14, 70), "u4", any_tags=True), "too many elements: 268435456"),
     ],
 )
-def test_refusals(engine: zemm.Engine, case: Problem, reason: str) -> None:
+def test_refusals(case: Problem, reason: str) -> None:
     with pytest.raises(NotImplementedError, match=f"{ROW}: [^;]*{reason}"):
-        make_pd(engine, case)
+        make_pd(case)
 
 
 def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,5 +183,5 @@ def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         ("f16", 31, 4096, False),
         ("f16", 32, 4096, True),
     ):
-        chosen = make_pd(engine, f16_by(wei_dt, m, k)).impl_info
+        chosen = make_pd(f16_by(wei_dt, m, k)).impl_info
         assert (chosen == ROW) == (has_tiles and is_for_tiles)

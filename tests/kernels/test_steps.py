@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import zemm
 from reference import NAN_AS
+from support_driver import check
 
 SRC, WEIGHTS, BIAS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_BIAS, zemm.ARG_DST
 DST_SCALES = zemm.ARG_ATTR_SCALES | DST
@@ -298,48 +299,14 @@ def test_dynamic_scale_of_nan(engine: zemm.Engine, mode: str) -> None:
     assert not np.isnan(got[2 * group :]).any()
 
 
-def reordered(engine: zemm.Engine, memory: zemm.Memory, md: zemm.MemoryDesc) -> zemm.Memory:
-    to, stream = zemm.Memory(md, engine), zemm.Stream(engine)
-    pd = zemm.ReorderPrimitiveDesc(engine, memory.md, md)
-    zemm.Primitive(pd).execute(stream, {zemm.ARG_FROM: memory, zemm.ARG_TO: to})
-    stream.wait()
-    return to
+BLOCKED = "--stag={0} --dtag={0} --bia-dt=f32 --attr-post-ops=sum:2+mul:f32:per_tensor:{0}"
 
 
 @pytest.mark.parametrize("scratchpad", ["library", "user"])
-def test_blocked_tensors(engine: zemm.Engine, scratchpad: Any) -> None:
-    """Blocked src, bias, dst and tensors of post-ops give the same bits as plain ones. The padding of
-    dst becomes 0.
-    """
-    src, weights = small_integers(M, K), small_integers(K, N)
-    other, old = small_integers(M, N), small_integers(M, N)
-
-    def run(tag: Any) -> tuple[Call, zemm.Memory]:
-        md = {dims: zemm.MemoryDesc(dims, "f32", tag=tag) for dims in ((M, K), (1, N), (M, N))}
-        call = Call(engine, (md[M, K], plain(K, N), md[M, N]), bias=md[1, N])
-        call.attr.set_scratchpad_mode(scratchpad)
-        ops = zemm.PostOps()
-        ops.append_sum(2.0)
-        ops.append_binary("binary_mul", md[M, N])
-        call.attr.set_post_ops(ops)
-        given = {
-            SRC: src,
-            BIAS: src[:1, :N],
-            DST: old,
-            zemm.ARG_ATTR_MULTIPLE_POST_OP(1) | 2: other,
-        }
-        for arg, values in given.items():
-            source = Call(engine, call.mds).put(arg, plain(*values.shape), values)
-            call.args[arg] = reordered(engine, source, zemm.MemoryDesc(values.shape, "f32", tag=tag))
-        call.run(src, weights)
-        return call, reordered(engine, call.args[DST], plain(M, N))
-
-    blocked, result = run("AB16b16a")
-    assert result.read().tobytes() == run("ab")[1].read().tobytes()
-    expected = (src @ weights + src[:1, :N] + 2 * old) * other
-    np.testing.assert_array_equal(result.read().view(np.float32).reshape(M, N), expected)
-    tiles = blocked.args[DST].read().view(np.float32).reshape(3, 4, 16, 16)  # [..][..][column][row]
-    assert (tiles[2, :, :, M % 16 :] == 0).all()
+def test_blocked_tensors(scratchpad: str) -> None:
+    """src, dst and tensors of post-ops."""
+    for tag in ("AB16b16a", "BA16a16b"):
+        check(f"--matmul --attr-scratchpad={scratchpad} {BLOCKED.format(tag)} {M}x{K}:{K}x{N}")
 
 
 def scales(mode: Any, dt: Any, group: tuple[int, int], mask: int = 3) -> Callable[[zemm.Attr], None]:

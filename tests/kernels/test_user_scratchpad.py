@@ -57,7 +57,7 @@ def problem_of(row: str, name: str) -> Problem | None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZEMM_KERNEL", row)
         try:
-            pd = make_pd(zemm.Engine("cpu"), problem)
+            pd = make_pd(problem)
         except NotImplementedError:
             return None
     return problem if pd.query_md("scratchpad_md").ndims else None
@@ -73,10 +73,7 @@ IS_NEEDED = needed(ROWS, CASES, problem_of, first=lambda row, name: is_quick(row
 
 @pytest.mark.quick(cases=is_quick)
 @pytest.mark.parametrize("row", ROWS)
-def test_any_address(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
+def test_any_address(engine: zemm.Engine, row: str) -> None:
     skip_without_feature(engine, row)
     taken = 0
     for i, name in enumerate(CASES):
@@ -84,13 +81,12 @@ def test_any_address(
         if not problem or not IS_NEEDED(row, name):
             continue
         data = make_data(problem)
-        call = make_call(engine, problem, data)
+        call = make_call(problem, data)
         md = call.pd.query_md("scratchpad_md")
         area = np.full(md.size + 64 + 2 * GUARD, 0xA5, np.uint8)
         first = GUARD - area.ctypes.data % 64 + (1, 2, 3, 4, 33, 63)[i % 6]
         call.args[zemm.ARG_SCRATCHPAD] = zemm.Memory(md, engine, area[first : first + md.size])
-        zemm.Primitive(call.pd).execute(stream, call.args)
-        stream.wait()
+        call.execute()
         try:
             check_dst(problem, data, call)
         except AssertionError as error:

@@ -25,6 +25,6 @@ def test_types_are_constants(engine: zemm.Engine, wei_dt: str, scale_dt: str) ->
         src_scale=Quant(3, (1, 32), "f32"),
         wei_scale=Quant(3, (32, 1), scale_dt),
     )
-    main = next(m for m in make_pd(engine, problem).modules() if m.name.startswith("matmul"))
+    main = next(m for m in make_pd(problem).modules() if m.name.startswith("matmul"))
     types = [main.constants[constant_id(f"SPEC_{name}_SCALE_DT")] for name in ("SRC", "WEI")]
     assert IN_BLOCK not in types

@@ -9,7 +9,6 @@ import sys
 from dataclasses import replace
 
 import pytest
-import zemm
 from support_case_lines import problem_of
 from support_problem import Problem, Quant
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS
@@ -41,8 +40,8 @@ def unreadable(row: str) -> list[Problem]:
     return UNREADABLE[BY_NAME[row].src]
 
 
-def packs(engine: zemm.Engine, problem: Problem) -> bool:
-    pd = make_pd(engine, problem)
+def packs(problem: Problem) -> bool:
+    pd = make_pd(problem)
     modules = [module.name for module in pd.modules()]
     packed = "reorder_pack_lanes" in modules
     *_, k, n = problem.wei_dims
@@ -52,28 +51,24 @@ def packs(engine: zemm.Engine, problem: Problem) -> bool:
 
 @pytest.mark.quick(cases=lambda row: row == PACKING[0])
 @pytest.mark.parametrize("row", PACKING)
-def test_large_tiles_pack_first(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
+def test_large_tiles_pack_first(row: str) -> None:
     """Rows with 2-D block loads. test_xe_rows.py covers the others."""
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = unreadable(row)[0]
-    assert packs(engine, problem)
-    assert run(engine, stream, problem).exact
+    assert packs(problem)
+    assert run(problem).exact
 
 
 @pytest.mark.parametrize("row", XE_ROWS)
-def test_few_rows_are_not_worth_it(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+def test_few_rows_are_not_worth_it(row: str) -> None:
     """For one row of tiles, the smallest tiles gather weights along N. For more rows they pack them
     first.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = unreadable(row)[-1]
     for m in (1, 8, 2000):
         shaped = replace(problem, src_dims=(m, problem.src_dims[1]))
         if BY_NAME[row].predicate != "dp4a_scaled_on":
             shaped = replace(shaped, wei_scale=None)
-        assert packs(engine, shaped) == (row in LARGE or m > 8)
+        assert packs(shaped) == (row in LARGE or m > 8)
 
 
 @pytest.mark.parametrize(
@@ -95,22 +90,19 @@ def test_the_log_says_what_becomes_of_the_weights(m: int, words: str) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in XE_ROWS if row not in LARGE])
-def test_weights_that_block_loads_read_are_not_packed(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
+def test_weights_that_block_loads_read_are_not_packed(row: str) -> None:
     problem = unreadable(row)[0]
     readable = replace(problem, src_dims=(2000, 256), wei_dims=(256, 128), wei_order=None, wei_pad=0)
-    assert packs(engine, readable) == (row in LOADS_1D)
+    assert packs(readable) == (row in LOADS_1D)
     tag = "BA16a64b4a" if problem.wei_dt in ("s8", "u8") else "BA16a64b"
-    assert not packs(engine, replace(readable, wei_tag=tag))
+    assert not packs(replace(readable, wei_tag=tag))
 
 
-def test_packed_weights_of_too_many_bytes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packed_weights_of_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """N = 1 becomes a panel of 64 columns, so plain weights may fit where packed weights do not."""
     row = next(row for row in XE_ROWS if row in LOADS_1D and row in LARGE)
     monkeypatch.setenv("ZEMM_KERNEL", row)
     with pytest.raises(
         NotImplementedError, match="would be packed first, and have more bytes than the 2\\^32"
     ):
-        make_pd(engine, replace(INT8, src_dims=(40, 2**26), wei_dims=(2**26, 1)))
+        make_pd(replace(INT8, src_dims=(40, 2**26), wei_dims=(2**26, 1)))

@@ -4,7 +4,6 @@
 from dataclasses import replace
 
 import pytest
-import zemm
 from support_problem import Problem, Quant, zero_point
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS
 from support_run import make_pd, run
@@ -159,32 +158,26 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("row", "name"), [(row, name) for name in REFUSED for row in REFUSED[name][0]])
-def test_refused(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
+def test_refused(row: str, name: str) -> None:
     _, problem, why = REFUSED[name]
     with pytest.raises(NotImplementedError, match=f"{row}: [^;]*{why}"):
-        make_pd(engine, problem)
+        make_pd(problem)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
 @pytest.mark.parametrize("row", [row for row in LOADING if row in INT8_ROWS])
-def test_large_tiles_want_block_loads(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
+def test_large_tiles_want_block_loads(row: str, name: str) -> None:
     with pytest.raises(NotImplementedError, match=f"{row}: 2-D block loads cannot read src: they want"):
-        make_pd(engine, UNREADABLE[name])
+        make_pd(UNREADABLE[name])
 
 
 @pytest.mark.parametrize("name", [name for name in UNREADABLE if "2^24" not in name])
-def test_the_smallest_tile_gathers(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_the_smallest_tile_gathers(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     smallest = [row for row in INT8_ROWS if row not in LOADING]
     monkeypatch.setenv("ZEMM_KERNEL", smallest[0])
-    assert run(engine, stream, UNREADABLE[name]).exact
+    assert run(UNREADABLE[name]).exact
 
 
-def test_another_row_takes_what_these_refuse(engine: zemm.Engine) -> None:
+def test_another_row_takes_what_these_refuse() -> None:
     for rows, problem, _ in REFUSED.values():
-        assert make_pd(engine, problem).impl_info not in rows
+        assert make_pd(problem).impl_info not in rows

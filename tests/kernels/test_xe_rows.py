@@ -59,10 +59,10 @@ def scales_segments(problem: Problem) -> bool:
     return any(quant and quant.groups for quant in (problem.src_scale, problem.wei_scale))
 
 
-def refused(engine: zemm.Engine, row: str, variant: Variant, problem: Problem) -> bool:
+def refused(row: str, variant: Variant, problem: Problem) -> bool:
     """Whether the row refuses the problem. The reason must be one that the variant allows."""
     try:
-        make_pd(engine, problem)
+        make_pd(problem)
     except NotImplementedError as error:
         why = str(error).split(f"{row}: ", 1)[1].split(";")[0]
     else:
@@ -111,26 +111,23 @@ IS_TURN = in_turns([*{kind_of(row): row for row in SMALLEST}.values()], NAMES, f
 @pytest.mark.quick(cases=IS_TURN)
 @pytest.mark.decided(cases=needed(XE_ROWS, NAMES, first_problem, first=IS_TURN, covers=facts_of))
 @pytest.mark.parametrize(("row", "name"), CASES)
-def test_tails(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
+def test_tails(row: str, name: str) -> None:
     """M, N and K around the tile, the instruction and the panel. Integers and floats of few digits
     are exact.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     variants = variants_of(row)
     variant = variants[name]
     taken = refusals = 0
     for seed, (m, n, k) in enumerate(shapes(row, variants, name)):
         problem = variant.of_shape(m, n, k, seed)
-        if refused(engine, row, variant, problem):
+        if refused(row, variant, problem):
             refusals += 1
             continue  # test_every_variant_has_rows checks the refusals
         taken += 1
         try:
-            call = run(engine, stream, problem)
+            call = run(problem)
             if rounds_like_the_reference(row, variant):
-                run(engine, stream, rough(row, problem))
+                run(rough(row, problem))
         except AssertionError as error:
             raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
         assert call.pd.impl_info == row
@@ -141,22 +138,17 @@ def test_tails(
 
 @pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
 @pytest.mark.parametrize("row", [row for row in XE_ROWS if kind_of(row) == "int8" and row not in SCALED])
-def test_a_panel_ends_inside_a_block(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
+def test_a_panel_ends_inside_a_block(row: str) -> None:
     """Zero points of src multiply the sums of the weights. These sums must not include what follows
     a panel.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     variant = INT8["s8_u8_packed_src_zero_points"]
     for k in (192, 320):
-        run(engine, stream, variant.of_shape(9, 40, k, k))
+        run(variant.of_shape(9, 40, k, k))
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in VARIANTS for name in VARIANTS[kind]])
-def test_every_variant_has_rows(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, kind: str, name: str
-) -> None:
+def test_every_variant_has_rows(monkeypatch: pytest.MonkeyPatch, kind: str, name: str) -> None:
     """The smallest tile takes every variant. A larger tile takes each variant that block loads can
     read.
     """
@@ -165,7 +157,7 @@ def test_every_variant_has_rows(
     for row in rows:
         monkeypatch.setenv("ZEMM_KERNEL", row)
         problem = variants[name].of_shape(*next(shapes(row, variants, name)), 0)
-        if not refused(engine, row, variants[name], problem):
+        if not refused(row, variants[name], problem):
             taken.append(row)
     assert set(taken) >= set(rows) & set(SMALLEST)
     if variants[name].loads:
@@ -192,27 +184,26 @@ class Split:
     ranges: bool
 
 
-def split_of(engine: zemm.Engine, problem: Problem) -> Split:
-    constants = make_pd(engine, problem).modules()[0].constants
+def split_of(problem: Problem) -> Split:
+    constants = make_pd(problem).modules()[0].constants
     return Split(
         slices=bool(constants[constant_id("SPEC_FLAGS")] & flag("FLAG_SLICES")),
         ranges=constants[constant_id("SPEC_STAGE")] == state("STAGE_PARTIAL"),
     )
 
 
-def check_exact_and_alike(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem) -> None:
+def check_exact_and_alike(row: str, problem: Problem) -> None:
     """The sums of parts are added up exactly. Floats with all their digits give the same bits in
     every run.
     """
-    assert run(engine, stream, problem).exact, f"{problem.src_dims} x {problem.wei_dims}"
+    assert run(problem).exact, f"{problem.src_dims} x {problem.wei_dims}"
     if not problem.integer:
-        call = run(engine, stream, rough(row, problem))
+        call = run(rough(row, problem))
         assert not call.exact
         first = call.dst.copy()
         for _ in range(2):
             call.dst[:] = 0
-            zemm.Primitive(call.pd).execute(stream, call.args)
-            stream.wait()
+            call.execute()
             assert np.array_equal(call.dst, first)
 
 
@@ -233,13 +224,10 @@ PARTS_NEEDED = needed(XE_ROWS, {name: None for _, name in OF_PARTS}, long_proble
 @pytest.mark.quick(cases=is_quick_part)
 @pytest.mark.decided(cases=PARTS_NEEDED)
 @pytest.mark.parametrize(("row", "name"), OF_PARTS)
-def test_k_in_parts(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
-) -> None:
+def test_k_in_parts(row: str, name: str) -> None:
     """With few tiles, K is cut into slices for sub-groups (some slices are empty), and these into
     ranges of work-groups.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     variant, tile = parts_of(row)[name], tile_of(row)
     kinds = set()
     long = 60000 if kind_of(row) == "int8" else 20000
@@ -253,13 +241,13 @@ def test_k_in_parts(
     for seed, (m, n, k) in enumerate(shapes):
         k = k // (variant.group or 4) * (variant.group or 4)
         problem = variant.of_shape(m, n, k, seed)
-        if refused(engine, row, variant, problem):
+        if refused(row, variant, problem):
             continue  # test_every_variant_has_rows covers similar problems
-        split = split_of(engine, problem)
-        parts = make_pd(engine, problem).query_md("scratchpad_md").size
+        split = split_of(problem)
+        parts = make_pd(problem).query_md("scratchpad_md").size
         assert not split.ranges or parts >= 2 * m * n * 4
         kinds.add(split)
-        check_exact_and_alike(engine, stream, row, problem)
+        check_exact_and_alike(row, problem)
     if not kinds:
         pytest.skip(f"{row} takes none of these problems")
     assert kinds == {Split(True, False), Split(True, True)}
@@ -267,11 +255,8 @@ def test_k_in_parts(
 
 @pytest.mark.full
 @pytest.mark.parametrize("row", LARGE)
-def test_last_wave(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
+def test_last_wave(row: str) -> None:
     """Tiles that fill all threads once run without slices. The tiles that remain run in slices."""
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     tile = tile_of(row)
     ran = 0
     variants = PARTS[kind_of(row)]
@@ -283,10 +268,10 @@ def test_last_wave(
         for seed, (tiles, k) in enumerate([(17, 1152), (18, 2304)]):
             # Four rows of tiles.
             problem = variant.of_shape(4 * tile.m - 3, tiles * tile.n - 5, k, seed)
-            if refused(engine, row, variant, problem):
+            if refused(row, variant, problem):
                 continue
-            assert split_of(engine, problem) == Split(True, False), (name, tiles)
-            check_exact_and_alike(engine, stream, row, problem)
+            assert split_of(problem) == Split(True, False), (name, tiles)
+            check_exact_and_alike(row, problem)
             ran += 1
     assert ran
 
@@ -294,20 +279,16 @@ def test_last_wave(
 @pytest.mark.quick(cases=lambda row, mode: mode == "tf32" and row in SMALLEST)
 @pytest.mark.parametrize("mode", ["tf32", "f16"])
 @pytest.mark.parametrize("row", [row for row in LOADS_1D if kind_of(row) == "half" and tile_of(row).m < 32])
-def test_f32_that_is_infinite_or_no_number(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, mode: str
-) -> None:
+def test_f32_that_is_infinite_or_no_number(row: str, mode: str) -> None:
     """Infinities and NaN give the same as in f32, although f32 is split into two bf16."""
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = Problem((9, 48), (48, 34), wei_tag=PACKED_FLOATS, fpmath=(mode, False), rough=True)
     data = make_data(problem)
     big = float(np.finfo(np.float32).max)
     data.src[:, 3] = [np.inf, -np.inf, np.nan, big, -big, 1e30, np.inf, 1e-30, 1]
     data.src[6, 20] = -np.inf
     data.wei[3, 5:12] = [0, np.inf, -np.inf, np.nan, 1 + 2**-9, 2000 - 2**-5, 1e-30]
-    call = make_call(engine, problem, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call = make_call(problem, data)
+    call.execute()
     got = call.dst.view(np.float32).reshape(9, 34)
     with np.errstate(all="ignore"):
         expected = (data.src @ data.wei).astype(np.float32)
@@ -331,13 +312,10 @@ UNSCALED = ["matmul_int8_any_any_32x32x64_xe_hpg_int8", "matmul_int8_any_any_24x
 @pytest.mark.quick(cases=lambda row, src: row in SMALLEST and BY_NAME[row].block2d and src == "s8")
 @pytest.mark.parametrize("src", ["s8", "u8"])
 @pytest.mark.parametrize("row", [row for row in XE_ROWS if kind_of(row) == "int8" and row not in UNSCALED])
-def test_the_largest_sums_are_exact(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, src: str
-) -> None:
+def test_the_largest_sums_are_exact(row: str, src: str) -> None:
     """The sums of groups of s8 are also the bits of an f32, because they are below 2^22. Those of u8
     are not.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = Problem(
         (9, 256),
         (256, 34),
@@ -348,7 +326,7 @@ def test_the_largest_sums_are_exact(
         wei_zp=zero_point(3, (128, 1), "u8"),
         wei_pad=pad_of(34, "u8"),
     )
-    constants = make_pd(engine, problem).modules()[0].constants
+    constants = make_pd(problem).modules()[0].constants
     assert bool(constants[constant_id("SPEC_FLAGS")] & flag("FLAG_SUM_BITS")) == (src == "s8")
     data = make_data(problem)
     low, high = (-128, 127) if src == "s8" else (0, 255)
@@ -357,10 +335,9 @@ def test_the_largest_sums_are_exact(
     data.quants["wei_zp"][:, :4], data.quants["wei_zp"][:, 4:12] = 0, 255
     data.quants["src_scale"][:] = data.quants["wei_scale"][:] = 1
     data.quants["src_scale"][:, 1] = 0  # leaves the sums of the first group
-    run(engine, stream, problem, data)
-    call = make_call(engine, problem, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    run(problem, data)
+    call = make_call(problem, data)
+    call.execute()
     zp = data.quants["wei_zp"][:1].astype(np.int64)
     expected = data.src[:, :128].astype(np.int64) @ (data.wei[:128].astype(np.int64) - zp)
     assert abs(expected).max() == 128 * 255 * max(-low, high)
@@ -411,7 +388,7 @@ def moved(engine: zemm.Engine, memory: zemm.Memory, behind: int) -> zemm.Memory:
 
 
 def call_at(engine: zemm.Engine, problem: Problem, src: int, wei: int) -> Call:
-    call = make_call(engine, problem, make_data(problem))
+    call = make_call(problem, make_data(problem))
     for arg, behind in ((zemm.ARG["SRC"], src), (zemm.ARG["WEIGHTS"], wei)):
         call.args[arg] = moved(engine, call.args[arg], behind)
     return call
@@ -419,19 +396,15 @@ def call_at(engine: zemm.Engine, problem: Problem, src: int, wei: int) -> Call:
 
 @pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
 @pytest.mark.parametrize("row", XE_ROWS)
-def test_tensors_begin_anywhere_at_fours(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
+def test_tensors_begin_anywhere_at_fours(engine: zemm.Engine, row: str) -> None:
     """Memory that begins 4, 8, 36 or 60 bytes after an address that block loads accept as a
     base.
     """
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     for seed, (src, wei) in enumerate([(4, 8), (36, 60), (8, 4), (60, 36), (0, 36)]):
         problem = place_of(row, seed)
         call = call_at(engine, problem, src, wei)
         assert call.pd.impl_info == row
-        zemm.Primitive(call.pd).execute(stream, call.args)
-        stream.wait()
+        call.execute()
         assert check_dst(problem, make_data(problem), call)
 
 
@@ -440,9 +413,8 @@ def test_tensors_begin_anywhere_at_fours(
 @pytest.mark.parametrize("arg", ["SRC", "WEIGHTS"])
 @pytest.mark.parametrize("row", XE_ROWS)
 def test_tensors_that_begin_elsewhere_are_refused(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, arg: str, behind: int
+    engine: zemm.Engine, stream: zemm.Stream, row: str, arg: str, behind: int
 ) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = place_of(row)
     call = call_at(engine, problem, *((behind, 0) if arg == "SRC" else (0, behind)))
     primitive = zemm.Primitive(call.pd)
@@ -454,13 +426,12 @@ def test_tensors_that_begin_elsewhere_are_refused(
     assert np.array_equal(call.dst_bytes, call.before)
 
 
-def test_other_rows_take_tensors_anywhere(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_other_rows_take_tensors_anywhere(engine: zemm.Engine) -> None:
     for variant in PLACES.values():
         problem = variant.of_shape(9, 33, 196, 0)
         call = call_at(engine, problem, 1 if problem.integer else 2, 3)
         assert call.pd.impl_info not in XE_ROWS
-        zemm.Primitive(call.pd).execute(stream, call.args)
-        stream.wait()
+        call.execute()
         check_dst(problem, make_data(problem), call)
 
 

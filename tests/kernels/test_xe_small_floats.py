@@ -129,15 +129,12 @@ def test_nan_and_infinities(
 @pytest.mark.quick(cases=lambda row, dt: row in QUICK and dt == "f8_e4m3")
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", SMALLEST)
-def test_nan_behind_a_part_of_packed_weights(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str
-) -> None:
+def test_nan_behind_a_part_of_packed_weights(engine: zemm.Engine, row: str, dt: str) -> None:
     """What follows a part along K belongs to others: NaN there do not count. K ends inside of a group of
     elements that are converted together.
     """
     k = 41
     p = Problem((9, k), (k, 64), "f16", dt, "f32", wei_tag=PACKED, wei_within=((192, 128), (64, 64)))
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     src, wei = np.ones((9, k)), np.full((k, 64), 0.5)
     check_values(result(engine, p, src, wei), np.full((9, 64), k / 2))
 
@@ -170,7 +167,7 @@ def test_every_scale_of_groups(
 @pytest.mark.quick(cases=lambda row, k: row in QUICK and k == 65)
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 63, 65])
 @pytest.mark.parametrize("row", SMALLEST)
-def test_padding_of_src(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, k: int) -> None:
+def test_padding_of_src(engine: zemm.Engine, row: str, k: int) -> None:
     """src of any strides, batches that share it, and K that fills no group."""
     p = Problem(
         (2, 1, 3, k),
@@ -182,17 +179,13 @@ def test_padding_of_src(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, ro
         src_pad=1,
         wei_pad=pad_of(34, "f4_e2m1"),
     )
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     src = np.arange(2 * 3 * k).reshape(2, 1, 3, k) % 7 / 2
     wei = np.arange(2 * 2 * k * 34).reshape(2, 2, k, 34) % 5 / 2
     np.testing.assert_array_equal(result(engine, p, src, wei), (src @ wei).astype(np.float32))
 
 
 @pytest.mark.parametrize("row", SMALLEST)
-def test_scratchpad_has_room_for_padding(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
+def test_scratchpad_has_room_for_padding(row: str) -> None:
     """A row of src in the scratchpad is as long as blocks of 64 elements, however small K is."""
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     p = Problem((1, 1), (1, 64), "f8_e4m3", "f8_e4m3", "f32", scratchpad="user")
-    assert make_pd(engine, p).query_md("scratchpad_md").size >= 64 * 2
+    assert make_pd(p).query_md("scratchpad_md").size >= 64 * 2

@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-import zemm
 from support_decisions import needed
 from support_problem import Problem, Quant, make_data, quant_dims, zero_point
 from support_rows import BY_NAME, constant_id, state
@@ -64,13 +63,10 @@ TERMS = {
 
 @pytest.mark.parametrize("row", VNNI_ROWS)
 @pytest.mark.parametrize(("problem", "term"), TERMS.values(), ids=TERMS)
-def test_where_terms_are_f32(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, problem: Problem, term: str
-) -> None:
+def test_where_terms_are_f32(row: str, problem: Problem, term: str) -> None:
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
-    monkeypatch.setenv("ZEMM_KERNEL", row)
-    module = make_pd(engine, problem).modules()[0]
+    module = make_pd(problem).modules()[0]
     assert module.constants[constant_id("SPEC_ZP_TERM")] == state(term)
 
 
@@ -91,23 +87,13 @@ ENDS_NEEDED = needed(
 @pytest.mark.parametrize(("src", "wei", "zp"), SIGNS)
 @pytest.mark.parametrize("group", [256, 1024])
 @pytest.mark.parametrize("row", VNNI_ROWS + SEGMENTS_ROWS)
-def test_ends_of_types_are_exact(
-    engine: zemm.Engine,
-    stream: zemm.Stream,
-    monkeypatch: pytest.MonkeyPatch,
-    row: str,
-    group: int,
-    src: str,
-    wei: str,
-    zp: str | None,
-) -> None:
+def test_ends_of_types_are_exact(row: str, group: int, src: str, wei: str, zp: str | None) -> None:
     """Sums and terms as large as they get, whose difference may be small and odd. In groups of 1024
     they exceed what f32 holds.
     """
     problem = grouped(src, wei, group, zp)
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     data = make_data(problem)
     rng = np.random.default_rng(7)
     least, most = ENDS[src]
@@ -119,9 +105,8 @@ def test_ends_of_types_are_exact(
     if zp:
         data.quants["wei_zp"] = rng.choice(ENDS[zp], quant_dims(problem.wei_dims, problem.wei_zp))
     data.quants["wei_scale"] = np.ones(quant_dims(problem.wei_dims, problem.wei_scale))
-    call = make_call(engine, problem, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call = make_call(problem, data)
+    call.execute()
     weights = data.wei.astype(np.int64)
     if zp:
         weights -= np.repeat(data.quants["wei_zp"].astype(np.int64), group, axis=0)
@@ -137,24 +122,15 @@ def test_ends_of_types_are_exact(
 @pytest.mark.parametrize(("rows", "k"), [(5, 512), (70, 640), (3, 16384)])
 @pytest.mark.parametrize("zp", ["u8", "s8"])
 @pytest.mark.parametrize("row", VNNI_ROWS + AMX_ROWS)
-def test_terms_at_the_end(
-    engine: zemm.Engine,
-    stream: zemm.Stream,
-    monkeypatch: pytest.MonkeyPatch,
-    row: str,
-    zp: str,
-    rows: int,
-    k: int,
-) -> None:
+def test_terms_at_the_end(row: str, zp: str, rows: int, k: int) -> None:
     """Terms that are subtracted once for all of K, or once for a range of it."""
     problem = along_src("f16", rows, k, zp, wei_scale=Quant(2), rough=True, any_tags=rows < 70)
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
-    monkeypatch.setenv("ZEMM_KERNEL", row)
-    run(engine, stream, problem)
+    run(problem)
 
 
 @pytest.mark.parametrize("own_weights", [False, True])
-def test_terms_of_a_batch(engine: zemm.Engine, stream: zemm.Stream, own_weights: bool) -> None:
+def test_terms_of_a_batch(own_weights: bool) -> None:
     """The rows of a batch that shares its weights are rows of one matrix."""
-    run(engine, stream, replace(batch(own_weights), rough=True))
+    run(replace(batch(own_weights), rough=True))

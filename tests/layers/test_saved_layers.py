@@ -138,7 +138,7 @@ quantised = st.builds(
 ).map(lambda form: form._replace(zero_points=None) if form.offsets else form)
 
 
-@random_cases(quick=8, full=25)
+@random_cases(quick=4, full=25)
 def test_saved_forms(engine: zemm.Engine, data: st.DataObject) -> None:
     pytest.importorskip("safetensors")
     form = data.draw(st.one_of(quantised, float_weights))
@@ -175,7 +175,7 @@ def test_what_a_layer_shows_is_read_only(engine: zemm.Engine, name: str) -> None
         values[...] = 0
 
 
-@random_cases(quick=20, full=40)
+@random_cases(quick=8, full=40)
 def test_other_types_in_a_state(engine: zemm.Engine, data: st.DataObject) -> None:
     """The same numbers in another type or byte order are the same layer. Numbers that the layer's type
     cannot hold are refused. No bytes are taken for those of another type."""

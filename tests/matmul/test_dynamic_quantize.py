@@ -7,16 +7,11 @@ import numpy as np
 import pytest
 import zemm
 from numpy.typing import NDArray
+from support_execute import memory_of
 from zemm import MemoryDesc
 
 Arrays = dict[int, NDArray[np.generic]]
 ROWS, K = (2, 3), 96
-
-
-def memory_of(engine: zemm.Engine, array: NDArray[np.generic]) -> zemm.Memory:
-    memory = zemm.Memory(MemoryDesc(array.shape, zemm.dtype_name(array.dtype)), engine)
-    memory.write(array)
-    return memory
 
 
 def quantise(engine: zemm.Engine, x: NDArray[np.floating], arrays: Arrays, **options: zemm.Attr) -> None:

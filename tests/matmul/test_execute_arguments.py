@@ -58,7 +58,7 @@ every_argument = pytest.mark.parametrize("arg", NAMES, ids=NAMES.values())
 
 @pytest.fixture
 def call(engine: zemm.Engine) -> Call:
-    return make_call(engine, EVERYTHING, make_data(EVERYTHING))
+    return make_call(EVERYTHING, make_data(EVERYTHING))
 
 
 def refuse(stream: zemm.Stream, call: Call, *words: str) -> None:
@@ -85,9 +85,9 @@ def last_error() -> str:
     return in_python(ffi.string(lib.zemm_last_error()).decode())
 
 
-def test_everything_works(engine: zemm.Engine, stream: zemm.Stream, call: Call) -> None:
+def test_everything_works(call: Call) -> None:
     assert set(call.args) == set(NAMES)
-    run(engine, stream, EVERYTHING)
+    run(EVERYTHING)
 
 
 @every_argument
@@ -142,9 +142,7 @@ TENSOR_PARAMETERS = [arg for arg in NAMES if arg & PARAMETERS and arg not in HOS
 
 @pytest.mark.parametrize("arg", TENSOR_PARAMETERS)
 @pytest.mark.parametrize("layout", ["wide", "transposed", "part"])
-def test_a_parameter_s_strides(
-    engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int, layout: str
-) -> None:
+def test_a_parameter_s_strides(call: Call, arg: int, layout: str) -> None:
     """A memory with the dimensions of a parameter may have any strides, and be a part of a larger one."""
     was = call.args[arg]
     dims, dt = was.md.dims, was.md.data_type
@@ -155,8 +153,7 @@ def test_a_parameter_s_strides(
     else:
         md = zemm.MemoryDesc([dim + 2 for dim in dims], dt).submemory(dims, [1] * len(dims))
     call.args[arg] = zemm.reorder(was, md)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call.execute()
     check_dst(EVERYTHING, make_data(EVERYTHING), call)
 
 
@@ -185,26 +182,22 @@ def test_a_refused_execution_submits_nothing(
 
 
 @pytest.mark.parametrize("arg", TENSOR_PARAMETERS)
-def test_a_parameter_s_dims_do_not_matter(
-    engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int
-) -> None:
+def test_a_parameter_s_dims_do_not_matter(engine: zemm.Engine, call: Call, arg: int) -> None:
     """Memories of other dimensions are read as dense, as oneDNN does. They only have to be large enough."""
     was = call.args[arg]
     md = zemm.MemoryDesc((math.prod(was.md.dims), 1, 1, 1, 1), was.md.data_type)
     call.args[arg] = zemm.Memory(md, engine, was.read())
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call.execute()
     check_dst(EVERYTHING, make_data(EVERYTHING), call)
 
 
 @pytest.mark.parametrize("arg", sorted(HOST))
-def test_a_buffer_for_a_host_scalar(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
+def test_a_buffer_for_a_host_scalar(engine: zemm.Engine, call: Call, arg: int) -> None:
     """As in oneDNN, a CPU engine takes the value from an ordinary memory, too."""
     was = call.args[arg]
     call.args[arg] = zemm.Memory(zemm.MemoryDesc((1,), was.md.data_type), engine)
     call.args[arg].write(was.read())
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call.execute()
     check_dst(EVERYTHING, make_data(EVERYTHING), call)
 
 
@@ -248,20 +241,19 @@ def test_surplus_post_op(stream: zemm.Stream, call: Call, arg: int) -> None:
 
 def test_surplus_bias(engine: zemm.Engine, stream: zemm.Stream) -> None:
     problem = Problem((2, 3), (3, 4))
-    call = make_call(engine, problem, make_data(problem))
+    call = make_call(problem, make_data(problem))
     call.args[BIAS] = zemm.Memory(zemm.MemoryDesc((1, 4), "f32"), engine)
     refuse(stream, call, "BIAS", "surplus")
 
 
-def test_arguments_that_oneDNN_skips(engine: zemm.Engine, stream: zemm.Stream) -> None:  # noqa: N802
+def test_arguments_that_oneDNN_skips(engine: zemm.Engine) -> None:  # noqa: N802
     """Surplus scales, a workspace, and a scratchpad in library mode are ignored."""
     problem = Problem((2, 3), (3, 4))
     data = make_data(problem)
-    call = make_call(engine, problem, data)
+    call = make_call(problem, data)
     extra = zemm.Memory(zemm.MemoryDesc((1,), "f32"), engine)
     call.args |= {SCALES | SRC: extra, zemm.ARG["WORKSPACE"]: extra, zemm.ARG_SCRATCHPAD: extra, 100: extra}
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call.execute()
     check_dst(problem, data, call)
 
 
@@ -269,7 +261,7 @@ def test_a_sum_for_each_element(engine: zemm.Engine, stream: zemm.Stream) -> Non
     """Reductions without groups are the values of src."""
     problem = Problem((5, 64), (64, 18), "s8", "u8", wei_zp=zero_point(2), reduction_group=1)
     data = make_data(problem)
-    call = make_call(engine, problem, data)
+    call = make_call(problem, data)
     attr = make_attr(replace(problem, reduction_group=None))
     attr.set_precomputed_reductions(SRC, 3, ())
     mds = [call.pd.query_md(name) for name in ("src_md", "weights_md", "dst_md")]
@@ -289,7 +281,7 @@ def test_counts_of_arguments(stream: zemm.Stream, call: Call) -> None:
 
 def test_user_scratchpad(engine: zemm.Engine, stream: zemm.Stream) -> None:
     problem = Problem((5, 64), (64, 7), "s8", "u8", "s32", wei_zp=zero_point(2), scratchpad="user")
-    call = make_call(engine, problem, make_data(problem))
+    call = make_call(problem, make_data(problem))
     needed = call.pd.query_md("scratchpad_md").size
     assert needed >= 5 * 4
     call.args[zemm.ARG_SCRATCHPAD] = zemm.Memory(zemm.MemoryDesc((needed - 1,), "u8"), engine)
@@ -298,9 +290,9 @@ def test_user_scratchpad(engine: zemm.Engine, stream: zemm.Stream) -> None:
     refuse(stream, call, "SCRATCHPAD", "missing")
 
 
-def test_empty_problems_check_their_arguments(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_empty_problems_check_their_arguments(stream: zemm.Stream) -> None:
     problem = Problem((2, 0), (0, 4), bias_dt="f32", bias_mask=2)
-    call = make_call(engine, problem, make_data(problem))
+    call = make_call(problem, make_data(problem))
     del call.args[BIAS]
     refuse(stream, call, "BIAS", "missing")
 
@@ -308,7 +300,7 @@ def test_empty_problems_check_their_arguments(engine: zemm.Engine, stream: zemm.
 # ---- order, streams and threads
 
 
-def test_a_stream_keeps_the_order(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_a_stream_keeps_the_order(stream: zemm.Stream) -> None:
     """Executions add to dst without a wait between them, and need larger and larger scratchpads
     meanwhile.
     """
@@ -316,14 +308,14 @@ def test_a_stream_keeps_the_order(engine: zemm.Engine, stream: zemm.Stream) -> N
     for m in (3, 70, 300):
         problem = Problem((m, 64), (64, 20), "s8", "u8", "s32", wei_zp=zero_point(2), src_zp=zero_point(0))
         data = make_data(problem)
-        call = make_call(engine, problem, data)
+        call = make_call(problem, data)
         primitive = zemm.Primitive(call.pd)
         for _ in range(5):
             primitive.execute(stream, call.args)
         calls.append((problem, data, call))
     summing = Problem((9, 8), (8, 20), post_ops=(PostOp("sum", alpha=1.0),))
     data = make_data(summing)
-    call = make_call(engine, summing, data)
+    call = make_call(summing, data)
     primitive = zemm.Primitive(call.pd)
     for _ in range(20):
         primitive.execute(stream, call.args)
@@ -366,7 +358,7 @@ def test_cache(capacity: int, order: list[int], hits: list[int]) -> None:
     assert all(f"2x3:3x{n}" in line for n, line in zip(order, lines, strict=True))
 
 
-def test_attributes_are_part_of_the_key(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_attributes_are_part_of_the_key() -> None:
     """Problems that differ in one setting never share a cache entry. Executed in turn, all give
     right results.
     """
@@ -388,4 +380,4 @@ def test_attributes_are_part_of_the_key(engine: zemm.Engine, stream: zemm.Stream
     ]
     for _ in range(2):
         for problem in [base, *variants]:
-            run(engine, stream, problem)
+            run(problem)

@@ -47,7 +47,6 @@ def is_quick(pair: tuple[str, str], layout: str, bits: int) -> bool:
 @pytest.mark.parametrize("row", AVX2_ROWS)
 def test_ends_of_the_range(
     engine: zemm.Engine,
-    stream: zemm.Stream,
     monkeypatch: pytest.MonkeyPatch,
     row: str,
     pair: tuple[str, str],
@@ -69,14 +68,14 @@ def test_ends_of_the_range(
         data.wei = rng.choice(WEIGHTS[pair[1]], p.wei_dims)
         data.src[:2] = np.array(ends)[:, None]
         data.wei[:, :2] = WEIGHTS[pair[1]]
-        assert run(engine, stream, p, data).exact
+        assert run(p, data).exact
 
 
 @pytest.mark.quick(cases=lambda row, layout: layout == ("any" if reads_packed_only(BY_NAME[row]) else "ba"))
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("row", AVX2_ROWS)
 def test_other_values_only_give_other_numbers(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, layout: str
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, layout: str
 ) -> None:
     """With 8 bits nothing around dst changes. Only the row with AVX2 counts on the range: without the
     attribute, or on another CPU, the results are exact."""
@@ -87,15 +86,14 @@ def test_other_values_only_give_other_numbers(
         p = problem_of(src, wei, 4, 256, layout)
         data = make_data(replace(p, reduced_range=False))
         monkeypatch.setenv("ZEMM_KERNEL", row)
-        assert run(engine, stream, replace(p, reduced_range=False), data).exact
-        call = make_call(engine, p, data)
-        zemm.Primitive(call.pd).execute(stream, call.args)
-        stream.wait()
+        assert run(replace(p, reduced_range=False), data).exact
+        call = make_call(p, data)
+        call.execute()
         with pytest.raises(AssertionError, match="wrong, first"):
             check_dst(p, data, call)
         monkeypatch.setenv("ZEMM_KERNEL", "matmul_any_any_any_64x32x64_generic")
         if layout == "any":
-            assert run(engine, stream, p, data).exact
+            assert run(p, data).exact
 
 
 def test_a_cpu_with_avx2_alone() -> None:
@@ -146,7 +144,7 @@ def test_refusals(engine: zemm.Engine) -> None:
     with pytest.raises(ValueError, match="only src of a matmul and dst of a reorder have a reduced range"):
         attr.set_reduced_range(ARG_WEIGHTS)
     with pytest.raises(NotImplementedError, match="a reduced range of src needs an s8 or u8 src, not f32"):
-        make_pd(engine, Problem((4, 8), (8, 6), reduced_range=True))
+        make_pd(Problem((4, 8), (8, 6), reduced_range=True))
     attr.set_reduced_range(ARG_DST)
     s8, f32 = (MemoryDesc((4, 8), dt) for dt in ("s8", "f32"))
     with pytest.raises(ValueError, match="reduced range of dst: a matmul has that of src"):

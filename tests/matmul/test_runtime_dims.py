@@ -13,25 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zemm
-from reference import has_float_zero_points
-from support_decisions import choose
-from support_kernel_problems import PROBLEMS
+from support_driver import check as check_line
 from support_problem import PostOp, Problem, Quant, make_data, zero_point
-from support_rows import BY_NAME
 from support_run import ARGS, Call, check_dst, make_attr, make_call, make_pd
-from support_tiers import SMALL_ROWS, facts
+from support_tiers import SMALL_ROWS
 from zemm import ARG, RUNTIME_DIM
-
-# What is unknown: M only, as in a model that serves prompts of any length; all dimensions; or all
-# dimensions and strides.
-UNKNOWN = ("m", "dims", "strides")
-# Format any needs known dimensions.
-CASES = [(n, u) for n, p in PROBLEMS.items() for u in UNKNOWN if u == "m" or not p.any_tags]
-QUICK = {
-    "f32", "packed_u4", "packed_batch", "shared_weights", "reductions_src_zp", "weight_only_groups",
-    "post_ops", "user_scratchpad", "k_in_ranges", "few_rows_along_k", "f8_mx", "f8_to_e4m3", "f4_k_unit",
-    "f4_to_f4",
-}  # fmt: skip
 
 
 def runtime_pd(engine: zemm.Engine, p: Problem, unknown: str) -> zemm.MatmulPrimitiveDesc:
@@ -56,8 +42,8 @@ def runtime_pd(engine: zemm.Engine, p: Problem, unknown: str) -> zemm.MatmulPrim
     return zemm.MatmulPrimitiveDesc(engine, src, wei, dst, bias, make_attr(p))
 
 
-def call_of(engine: zemm.Engine, p: Problem) -> Call:
-    return make_call(engine, replace(p, scratchpad="library"), make_data(p))
+def call_of(p: Problem) -> Call:
+    return make_call(replace(p, scratchpad="library"), make_data(p))
 
 
 def check(stream: zemm.Stream, primitive: zemm.Primitive, p: Problem, call: Call) -> None:
@@ -66,41 +52,32 @@ def check(stream: zemm.Stream, primitive: zemm.Primitive, p: Problem, call: Call
     check_dst(p, make_data(p), call)
 
 
-# Each problem with one kind of unknown dimensions, and each fact of the problems with all kinds.
-NEEDED = choose(
-    {(n, u): frozenset({n} | {(u, fact) for fact in facts(PROBLEMS[n])}) for n, u in CASES}, first=()
-)
+LINES = {
+    "f32": "65x70:70x33",
+    "packed_u4": "--dt=s8:u4:f32 --wtag=BA16a64b4a --attr-zero-points=wei:per_oc:u8 9x70:70x70",
+    "packed_batch": "--dt=u8:s8:f32 --wtag=aCB16b64c4b 3x9x70:3x70x70",
+    "shared_weights": "3x9x21:1x21x33",
+    "reductions": "--dt=s8:u8:f32 --attr-scales=src:3:f16:1x32+wei:3:f16:32x1 "
+    "--attr-zero-points=wei:3:u8:32x1 --attr-precomputed-reductions=src:3:s32:1x32 9x128:128x34",
+    "weight_only": "--dt=f16:u4:f16 --attr-scales=wei:3:f16:32x1 --attr-zero-points=wei:3:u4:32x1 "
+    "--attr-fpmath=f16:true 9x128:128x34",
+    "post_ops": "--bia-dt=f32 --attr-post-ops=sum:0.5+relu+add:f32:per_oc+mul:f32:per_tensor 9x70:70x34",
+    "ranges": "--dt=s8:u8:f32 --attr-scratchpad=user 3x9000:9000x40",
+    "along_k": "--dt=s8:u8:f32 --wtag=ba 2x192:192x70",
+    "column_major": "--stag=ba --wtag=ba --dtag=ba 9x70:70x34",
+    "f8_mx": "--dt=f8_e4m3:f8_e4m3:f32 --attr-scales=src:3:e8m0:1x32+wei:3:e8m0:32x1 9x96:96x64",
+    "f8_dst": "--dt=f8_e4m3 --bia-dt=f8_e4m3 --attr-scales=dst:per_oc:f8_e4m3 9x70:70x36",
+    "f4": "--dt=f4_e2m1:f4_e2m1:f16 --wtag=ba 9x70:70x34",
+}
 
 
-def is_quick(name: str, unknown: str) -> bool:
-    """Each of QUICK with one or the other kind of unknown dimensions, and one problem with all kinds."""
-    turn = ("m", "dims")[sorted(QUICK).index(name) % 2] if name in QUICK else ""
-    return name == "padded" or unknown == turn
-
-
-@pytest.mark.quick(cases=is_quick)
-@pytest.mark.decided(cases=lambda name, unknown: (name, unknown) in NEEDED)
-@pytest.mark.parametrize(("name", "unknown"), CASES)
-def test_results(engine: zemm.Engine, stream: zemm.Stream, name: str, unknown: str) -> None:
-    """Each problem, and two more numbers of rows with the same primitive."""
-    p = PROBLEMS[name]
-    pd = runtime_pd(engine, p, unknown)
-    primitive = zemm.Primitive(pd)
-    fixed_rows = any(op.kind == "binary" and op.mask >> (p.ndims - 2) & 1 for op in p.post_ops)
-    fixed_rows |= bool(p.dst_scale and p.dst_scale.groups)  # groups that divide M
-    parts = p.src_within or p.src_pad or p.dst_order or p.src_order
-    for rows in (0,) if fixed_rows or parts or p.ndims == 12 else (0, 1, 5):
-        m = p.src_dims[-2] + rows
-        shape = replace(p, src_dims=(*p.src_dims[:-2], m, p.src_dims[-1]))
-        call = call_of(engine, shape)
-        if p.any_tags:  # the layout that the descriptor with runtime values has chosen
-            call.args[ARGS["wei"]] = zemm.reorder(call.args[ARGS["wei"]], pd.query_md("weights_md"))
-        if p.ndims == 3 and unknown == "m" and rows:
-            continue  # the stride of the batch depends on M, and it is known here
-        # The row that runs is that of the shape, or the one that has chosen the layout.
-        row = BY_NAME[(pd if p.any_tags else call.pd).impl_info]
-        shape = replace(shape, rounds_to_bf16=row.src == "bf16" and has_float_zero_points(p))
-        check(stream, primitive, shape, call)
+@pytest.mark.parametrize("name", LINES)
+def test_results(name: str) -> None:
+    """M alone is unknown, as in a model that serves prompts of any length, or M, N and K are."""
+    batch = 2 if "x" in LINES[name].split()[-1].split(":")[0].partition("x")[2] else 1
+    for masks in (f"{batch}:0", f"{3 * batch}:{3 * batch}"):
+        line = f"--matmul --stag=abx --wtag=abx --dtag=abx --runtime_dims_masks={masks} {LINES[name]}"
+        check_line(line)
 
 
 BASE = Problem(
@@ -140,13 +117,13 @@ def test_contradictions(engine: zemm.Engine, stream: zemm.Stream) -> None:
             "SCALES . ARG_WEIGHTS.*3x18",
         ),
     ]:
-        call = call_of(engine, BASE)
+        call = call_of(BASE)
         args = {**call.args, **changes}
         with pytest.raises((ValueError, NotImplementedError), match=words):
             primitive.execute(stream, args)
         stream.wait()
         assert np.array_equal(call.dst_bytes, call.before), words
-    check(stream, primitive, BASE, call_of(engine, BASE))
+    check(stream, primitive, BASE, call_of(BASE))
 
 
 def test_contradictions_at_creation(engine: zemm.Engine) -> None:
@@ -171,8 +148,8 @@ def test_post_op_of_another_size(engine: zemm.Engine, stream: zemm.Stream) -> No
     """A binary post-op's source tells the size of dst: others are refused at execution."""
     p = replace(BASE, post_ops=(PostOp("binary", "binary_add", mask=3),))
     primitive = zemm.Primitive(runtime_pd(engine, p, "dims"))
-    check(stream, primitive, p, call_of(engine, p))
-    other = call_of(engine, replace(p, src_dims=(6, 64)))
+    check(stream, primitive, p, call_of(p))
+    other = call_of(replace(p, src_dims=(6, 64)))
     with pytest.raises(ValueError, match=r"post-op 0.*5x18.*6x18"):
         primitive.execute(stream, other.args)
 
@@ -191,12 +168,12 @@ def test_queries(engine: zemm.Engine) -> None:
 @pytest.mark.parametrize("unknown", ["m", "nothing"])
 def test_next_impl(engine: zemm.Engine, stream: zemm.Stream, unknown: str) -> None:
     """next_impl() leaves implementations out for every shape."""
-    pd = runtime_pd(engine, BASE, unknown) if unknown == "m" else make_pd(engine, BASE)
+    pd = runtime_pd(engine, BASE, unknown) if unknown == "m" else make_pd(BASE)
     names = [pd.impl_info]
     while pd.next_impl():
         names.append(pd.impl_info)
         if names[-1] in SMALL_ROWS:  # test_kernels.py has results of each row
-            check(stream, zemm.Primitive(pd), BASE, call_of(engine, BASE))
+            check(stream, zemm.Primitive(pd), BASE, call_of(BASE))
     assert len(set(names)) == len(names) > 1
     assert SMALL_ROWS & set(names[1:])
     assert not pd.next_impl()
@@ -206,7 +183,7 @@ def test_next_impl(engine: zemm.Engine, stream: zemm.Stream, unknown: str) -> No
 def test_more_shapes_than_are_kept(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """A primitive keeps 128 shapes. Others are planned again; running work keeps what it needs."""
     primitive = zemm.Primitive(runtime_pd(engine, BASE, "m"))
-    calls = [(q, call_of(engine, q)) for m in range(1, 140) for q in [replace(BASE, src_dims=(m, 64))]]
+    calls = [(q, call_of(q)) for m in range(1, 140) for q in [replace(BASE, src_dims=(m, 64))]]
     for _, call in calls:
         primitive.execute(stream, call.args)
     stream.wait()
@@ -224,7 +201,7 @@ def test_threads(engine: zemm.Engine) -> None:
         stream = zemm.Stream(engine)
         for m in range(1, 40):
             p = replace(BASE, src_dims=(1 + (m * (thread + 1)) % 20, 64))
-            check(stream, primitive, p, call_of(engine, p))
+            check(stream, primitive, p, call_of(p))
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
@@ -233,7 +210,7 @@ def test_threads(engine: zemm.Engine) -> None:
 def test_empty(engine: zemm.Engine, stream: zemm.Stream) -> None:
     primitive = zemm.Primitive(runtime_pd(engine, BASE, "m"))
     p = replace(BASE, src_dims=(0, 64))
-    primitive.execute(stream, call_of(engine, p).args)
+    primitive.execute(stream, call_of(p).args)
     stream.wait()
 
 

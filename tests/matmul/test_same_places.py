@@ -56,11 +56,10 @@ STRIDED = Problem((6, 64), (64, 18), src_pad=4, wei_pad=6, dst_pad=2)
 def execute(stream: zemm.Stream, problem: Problem, arg: int, view: Callable[[Md], Md]) -> None:
     """Execute with the argument's memory under another descriptor, and check dst."""
     data = make_data(problem)
-    call = make_call(stream.engine, problem, data)
+    call = make_call(problem, data)
     was = call.args[arg]
     call.args[arg] = zemm.Memory.from_handle(view(was.md), stream.engine, was.handle)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call.execute()
     check_dst(problem, data, call)
 
 

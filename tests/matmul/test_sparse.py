@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_execute import dst_of, memory_of
 
 SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
 M, K, N = 5, 12, 7
@@ -28,7 +29,9 @@ def parts_of(kind: str, matrix: np.ndarray) -> list[np.ndarray]:
     return [values, columns, np.concatenate([[0], ends]).astype(np.int32)]
 
 
-def memory_of(engine: zemm.Engine, kind: str, shape: tuple[int, int], parts: list[np.ndarray]) -> zemm.Memory:
+def sparse_memory(
+    engine: zemm.Engine, kind: str, shape: tuple[int, int], parts: list[np.ndarray]
+) -> zemm.Memory:
     make = zemm.MemoryDesc.csr if kind == "csr" else zemm.MemoryDesc.coo
     memory = zemm.Memory(make(shape, "f32", len(parts[0])), engine)
     for index, part in enumerate(parts):
@@ -37,58 +40,35 @@ def memory_of(engine: zemm.Engine, kind: str, shape: tuple[int, int], parts: lis
     return memory
 
 
-def run(engine: zemm.Engine, src: zemm.Memory, weights: zemm.Memory, dst: zemm.Memory) -> np.ndarray:
-    pd = zemm.MatmulPrimitiveDesc(engine, src.md, weights.md, dst.md)
-    stream = zemm.Stream(engine)
-    zemm.Primitive(pd).execute(stream, {SRC: src, WEIGHTS: weights, DST: dst})
-    stream.wait()
-    return dst.read().view(np.float32).reshape(M, N)
-
-
-def filled(engine: zemm.Engine, matrix: np.ndarray) -> zemm.Memory:
-    memory = zemm.Memory(dense(*matrix.shape), engine)
-    memory.write(matrix)
-    return memory
-
-
 @pytest.mark.parametrize("kind", ["csr", "coo"])
 @pytest.mark.parametrize("stored", [0, 1, 9, M * K])
-def test_results(engine: zemm.Engine, kind: str, stored: int) -> None:
+def test_results(engine: zemm.Engine, stream: zemm.Stream, kind: str, stored: int) -> None:
     """Whole rows may be empty, and a tensor may store nothing or everything."""
     matrix = np.zeros((M, K), np.float32)
     matrix.reshape(-1)[RNG.permutation(M * K)[:stored]] = RNG.integers(1, 9, stored)
     other = RNG.integers(-4, 5, (K, N)).astype(np.float32)
-    dst = filled(engine, np.full((M, N), 5, np.float32))
-    src = memory_of(engine, kind, (M, K), parts_of(kind, matrix))
-    np.testing.assert_array_equal(run(engine, src, filled(engine, other), dst), matrix @ other)
-    weights = memory_of(engine, kind, (K, M), parts_of(kind, matrix.T))
     left = np.ascontiguousarray(other.T)
-    result = zemm.Memory(dense(N, M), engine)
-    pd = zemm.MatmulPrimitiveDesc(engine, dense(N, K), weights.md, result.md)
-    stream = zemm.Stream(engine)
-    zemm.Primitive(pd).execute(stream, {SRC: filled(engine, left), WEIGHTS: weights, DST: result})
-    stream.wait()
-    np.testing.assert_array_equal(result.read().view(np.float32).reshape(N, M), left @ matrix.T)
+    src = sparse_memory(engine, kind, (M, K), parts_of(kind, matrix))
+    pd = zemm.MatmulPrimitiveDesc(engine, src.md, dense(K, N), dense(M, N))
+    np.testing.assert_array_equal(dst_of(stream, pd, {SRC: src, WEIGHTS: other}), matrix @ other)
+    weights = sparse_memory(engine, kind, (K, M), parts_of(kind, matrix.T))
+    pd = zemm.MatmulPrimitiveDesc(engine, dense(N, K), weights.md, dense(N, M))
+    np.testing.assert_array_equal(dst_of(stream, pd, {SRC: left, WEIGHTS: weights}), left @ matrix.T)
 
 
 @pytest.mark.parametrize("kind", ["csr", "coo"])
-def test_zero_points_of_src(engine: zemm.Engine, kind: str) -> None:
+def test_zero_points_of_src(engine: zemm.Engine, stream: zemm.Stream, kind: str) -> None:
     """They are subtracted from zeros that are not stored, too: weights are integers that become floats."""
     matrix = np.where(RNG.random((M, K)) < 0.4, RNG.integers(1, 9, (M, K)), 0).astype(np.float32)
     other = RNG.integers(-4, 5, (K, N)).astype(np.int8)
-    src = memory_of(engine, kind, (M, K), parts_of(kind, matrix))
-    weights, dst = zemm.Memory(dense(K, N, dt="s8"), engine, other), zemm.Memory(dense(M, N), engine)
+    src = sparse_memory(engine, kind, (M, K), parts_of(kind, matrix))
     attr = zemm.Attr()
     attr.set_fpmath_mode("strict", apply_to_int=True)
     attr.set_zero_points(SRC, 0)
-    zero_point = zemm.Memory(zemm.MemoryDesc((1,), "s32"), engine, np.array([3], np.int32))
-    args = {SRC: src, WEIGHTS: weights, DST: dst, zemm.ARG_ATTR_ZERO_POINTS | SRC: zero_point}
-    stream = zemm.Stream(engine)
-    zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, src.md, weights.md, dst.md, attr=attr)).execute(
-        stream, args
-    )
-    stream.wait()
-    np.testing.assert_array_equal(dst.as_numpy(), (matrix - 3) @ other)
+    pd = zemm.MatmulPrimitiveDesc(engine, src.md, dense(K, N, dt="s8"), dense(M, N), attr=attr)
+    three = np.array([3], np.int32)
+    args = {SRC: src, WEIGHTS: other, zemm.ARG_ATTR_ZERO_POINTS | SRC: three}
+    np.testing.assert_array_equal(dst_of(stream, pd, args), (matrix - 3) @ other)
 
 
 # A part, and what changes in it; words of the sentence. The matrix has three values in each row, in the
@@ -121,10 +101,10 @@ def test_wrong_indices(engine: zemm.Engine, name: str, arg: str) -> None:
     parts = parts_of(kind, matrix)
     for at, index in changes.items():
         parts[part][at] = index
-    sparse = memory_of(engine, kind, (M, K), parts)
+    sparse = sparse_memory(engine, kind, (M, K), parts)
     dims = (M, N) if arg == "src" else (N, K)
-    other = filled(engine, np.ones((K, N) if arg == "src" else (N, M), np.float32))
-    dst = filled(engine, np.full(dims, 5, np.float32))
+    other = memory_of(engine, np.ones((K, N) if arg == "src" else (N, M), np.float32))
+    dst = memory_of(engine, np.full(dims, 5, np.float32))
     given = {SRC: sparse, WEIGHTS: other} if arg == "src" else {SRC: other, WEIGHTS: sparse}
     pd = zemm.MatmulPrimitiveDesc(engine, given[SRC].md, given[WEIGHTS].md, dst.md)
     primitive, stream = zemm.Primitive(pd), zemm.Stream(engine)

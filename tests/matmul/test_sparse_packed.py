@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_execute import dst_of, memory_of
 from zemm import ARG_ATTR_SCALES, ARG_ATTR_ZERO_POINTS, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO, ARG_WEIGHTS
 
 Array = np.ndarray[Any, Any]
@@ -17,12 +18,6 @@ BLOCK = 64 * 64  # the layout is BA16a64b4a
 
 def md_of(array: Array, dt: str | None = None) -> zemm.MemoryDesc:
     return zemm.MemoryDesc(array.shape, dt or zemm.dtype_name(array.dtype))
-
-
-def memory(engine: zemm.Engine, array: Array) -> zemm.Memory:
-    made = zemm.Memory(md_of(array), engine)
-    made.write(array)
-    return made
 
 
 def weights_of(rng: np.random.Generator, dims: tuple[int, ...], density: float) -> Array:
@@ -39,21 +34,14 @@ def pack(
 ) -> Packed:
     """A matmul's descriptor, and the weights in its layout."""
     pd = zemm.MatmulPrimitiveDesc(engine, md_of(src), packed_md(weights), dst, attr=attr, **more)
-    return pd, zemm.reorder(memory(engine, weights), pd.query_md("weights_md"))
+    return pd, zemm.reorder(memory_of(engine, weights), pd.query_md("weights_md"))
 
 
 def multiply(
     engine: zemm.Engine, packed: Packed, src: Array, args: dict[int, zemm.Memory] | None = None
 ) -> Array:
     pd, weights = packed
-    dst = zemm.Memory(pd.query_md("dst_md"), engine)
-    args = {ARG_SRC: memory(engine, src), ARG_WEIGHTS: weights, ARG_DST: dst, **(args or {})}
-    if (scratchpad := pd.query_md("scratchpad_md")).ndims:
-        args[zemm.ARG_SCRATCHPAD] = zemm.Memory(scratchpad, engine)
-    stream = zemm.Stream(engine)
-    zemm.Primitive(pd).execute(stream, args)
-    stream.wait()
-    return dst.as_numpy()
+    return dst_of(zemm.Stream(engine), pd, {ARG_SRC: src, ARG_WEIGHTS: weights, **(args or {})})
 
 
 SHAPES = {
@@ -114,8 +102,8 @@ def test_attributes(engine: zemm.Engine, mode: Any) -> None:
     ops.append_eltwise("relu")
     attr.set_post_ops(ops)
     args = {
-        ARG_ATTR_SCALES | ARG_WEIGHTS: memory(engine, scales),
-        ARG_ATTR_ZERO_POINTS | ARG_WEIGHTS: memory(engine, zero_points),
+        ARG_ATTR_SCALES | ARG_WEIGHTS: memory_of(engine, scales),
+        ARG_ATTR_ZERO_POINTS | ARG_WEIGHTS: memory_of(engine, zero_points),
     }
     packed = pack(engine, src, weights, zemm.MemoryDesc((7, 80), "f32"), attr)
     want = (src.astype(np.int64) @ (weights.astype(np.int64) - zero_points)) * scales
@@ -171,12 +159,12 @@ def test_runtime_rows(engine: zemm.Engine) -> None:
         zemm.MemoryDesc((zemm.RUNTIME_DIM, 66), "s32"),
     )
     pd = zemm.MatmulPrimitiveDesc(engine, *mds)
-    packed = zemm.reorder(memory(engine, weights), pd.query_md("weights_md"))
+    packed = zemm.reorder(memory_of(engine, weights), pd.query_md("weights_md"))
     primitive, stream = zemm.Primitive(pd), zemm.Stream(engine)
     for m in (1, 40):
         src = rng.integers(-128, 128, (m, 70)).astype(np.int8)
         dst = zemm.Memory(zemm.MemoryDesc((m, 66), "s32"), engine)
-        primitive.execute(stream, {ARG_SRC: memory(engine, src), ARG_WEIGHTS: packed, ARG_DST: dst})
+        primitive.execute(stream, {ARG_SRC: memory_of(engine, src), ARG_WEIGHTS: packed, ARG_DST: dst})
         stream.wait()
         np.testing.assert_array_equal(dst.as_numpy(), src.astype(np.int32) @ weights.astype(np.int32))
 
@@ -236,7 +224,7 @@ def test_parts(engine: zemm.Engine) -> None:
     weights = weights_of(np.random.default_rng(7), (100, 130), 0.2)
     _, packed = pack(engine, np.zeros((3, 100), np.int8), weights, zemm.MemoryDesc((3, 130), "s32"))
     blocked = (
-        zemm.reorder(memory(engine, weights), zemm.MemoryDesc(weights.shape, "s8", "BA16a64b4a"))
+        zemm.reorder(memory_of(engine, weights), zemm.MemoryDesc(weights.shape, "s8", "BA16a64b4a"))
         .read()
         .view(np.int8)
     )
@@ -285,11 +273,11 @@ def test_wrong_contents(engine: zemm.Engine, name: str, use: str) -> None:
     packed.write(changed.view(np.uint8), part)
     stream = zemm.Stream(engine)
     if use == "matmul":
-        dst = memory(engine, np.full((2, 128), 7, np.int32))
-        args = {ARG_SRC: memory(engine, src), ARG_WEIGHTS: packed, ARG_DST: dst}
+        dst = memory_of(engine, np.full((2, 128), 7, np.int32))
+        args = {ARG_SRC: memory_of(engine, src), ARG_WEIGHTS: packed, ARG_DST: dst}
         primitive = zemm.Primitive(pd)
     else:
-        dst = memory(engine, np.full((128, 128), 7, np.int32))
+        dst = memory_of(engine, np.full((128, 128), 7, np.int32))
         args = {ARG_FROM: packed, ARG_TO: dst}
         primitive = zemm.Primitive(zemm.ReorderPrimitiveDesc(engine, packed.md, dst.md))
     with pytest.raises(zemm.InvalidArgumentsError, match=words):
@@ -307,7 +295,7 @@ def test_wrong_nnz(engine: zemm.Engine) -> None:
     with pytest.raises(
         zemm.InvalidArgumentsError, match=f"nnz 10, but src has {found} elements that are not 0 as s8"
     ):
-        zemm.reorder(memory(engine, weights), pd.query_md("weights_md"))
+        zemm.reorder(memory_of(engine, weights), pd.query_md("weights_md"))
 
 
 def test_dense_weights_are_another_descriptor(engine: zemm.Engine) -> None:
@@ -315,7 +303,7 @@ def test_dense_weights_are_another_descriptor(engine: zemm.Engine) -> None:
     src = np.ones((2, 64), np.int8)
     pd, _ = pack(engine, src, weights, zemm.MemoryDesc((2, 64), "s32"))
     with pytest.raises(zemm.InvalidArgumentsError, match="WEIGHTS has s8 64x64:ab"):
-        multiply(engine, (pd, memory(engine, weights)), src)
+        multiply(engine, (pd, memory_of(engine, weights)), src)
 
 
 @pytest.mark.parametrize("dims", [(5,), (0, 4)])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program zemm-models: its figures, files and refusals. Most runs are in this process, where packages and
-kernels are at hand; one has the processes that the program starts."""
+"""The program zemm-models: its figures, files and refusals."""
 
 import json
 import os
@@ -206,9 +205,7 @@ print(json.dumps([{{"avg_ts": rate, "build_number": 7, "build_commit": "abc"}}])
 @pytest.mark.usefixtures("local")
 @pytest.mark.parametrize("fails", [False, True])
 def test_llama_cpp(fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its program gets the same tokens, and its rates and version go to the results. It ends when its memory
-    has been looked at.
-    """
+    """Its program gets the same tokens, and its rates and version go to the results."""
     pytest.importorskip("gguf")
 
     def peak(process: int) -> int:

@@ -84,13 +84,11 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.quick(cases=lambda row: row == GENERIC)
 @pytest.mark.parametrize("row", CPU_ROWS)
-def test_chosen_cuts(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
+def test_chosen_cuts(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
     """Each cut gives the right result, and is another entry of the primitive cache."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     try:
-        make_pd(engine, PROBLEM)
+        make_pd(PROBLEM)
     except NotImplementedError:
         return  # test_kernel_tails checks the reasons
     highest = min(8, BY_NAME[row].tile_m)
@@ -99,24 +97,22 @@ def test_chosen_cuts(
         cuts += [":rows=3:strip=2", ":rows=2:ranges=3:strip=10"]
     for cut in cuts:
         monkeypatch.setenv("ZEMM_KERNEL", row + cut)
-        assert run(engine, stream, PROBLEM).exact
-        assert f"\n{row}{cut} " in make_pd(engine, PROBLEM).tuning()
+        assert run(PROBLEM).exact
+        assert f"\n{row}{cut} " in make_pd(PROBLEM).tuning()
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("row", XE_ROWS)
-def test_chosen_splits(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
+def test_chosen_splits(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
     taken = 0
     for cut in ("", ":slices=2", ":slices=1", ":slices=2:ranges=3", ":strip=1"):
         monkeypatch.setenv("ZEMM_KERNEL", row + cut)
         try:
-            make_pd(engine, PROBLEM)
+            make_pd(PROBLEM)
         except NotImplementedError:
             continue
         taken += 1
-        assert run(engine, stream, PROBLEM).exact
+        assert run(PROBLEM).exact
     assert taken != 1  # a row that takes the problem takes one of the cuts, too
 
 
@@ -130,12 +126,10 @@ def test_chosen_splits(
         (":rows", '"rows" is neither rows=, ranges=, slices= nor strip='),
     ],
 )
-def test_cuts_that_do_not_fit(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, cut: str, words: str
-) -> None:
+def test_cuts_that_do_not_fit(monkeypatch: pytest.MonkeyPatch, cut: str, words: str) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", GENERIC + cut)
     with pytest.raises(NotImplementedError, match=words):
-        make_pd(engine, PROBLEM)
+        make_pd(PROBLEM)
 
 
 # ---- zemm-tune

@@ -23,7 +23,6 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
-import zemm
 from support_problem import Problem
 from support_rows import BY_NAME, constant_id
 from support_run import make_pd
@@ -33,11 +32,6 @@ _FLAGS = constant_id("SPEC_FLAGS")
 _BITS = {bit: f"flag {bit}" for bit in range(32)}
 
 
-@cache
-def _engine() -> zemm.Engine:
-    return zemm.Engine("cpu")
-
-
 def features(row: str, problem: Problem) -> frozenset[str]:
     """What the kernels of a problem distinguish: launches, constants, flags. Nothing if the row refuses
     the problem.
@@ -45,7 +39,7 @@ def features(row: str, problem: Problem) -> frozenset[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZEMM_KERNEL", row)
         try:
-            modules = make_pd(_engine(), problem).modules()
+            modules = make_pd(problem).modules()
         except NotImplementedError:
             return frozenset()
     found = set()

@@ -47,19 +47,16 @@ class GuardedMemory(zemm.Memory):
 
 def main() -> None:
     support_run.zemm.Memory = GuardedMemory  # type: ignore[misc]
-    engine = zemm.Engine("cpu")
-    stream = zemm.Stream(engine)
     row, *names = sys.argv[1:]
     os.environ["ZEMM_KERNEL"] = row
     for name in names:
         print(row, name, flush=True)
         problem = PROBLEMS[name]
         try:
-            call = support_run.make_call(engine, problem, make_data(problem))
+            call = support_run.make_call(problem, make_data(problem))
         except NotImplementedError:
             continue
-        zemm.Primitive(call.pd).execute(stream, call.args)
-        stream.wait()
+        call.execute()
     print("done")
 
 

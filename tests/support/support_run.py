@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import reference
 import zemm
+from support_engine import the_engine, the_stream
 from support_problem import (
     FLOATS,
     NUMPY,
@@ -105,13 +106,13 @@ def bits_of(dims: tuple[int, ...], dt: str, strides: tuple[int, ...], size: int)
     return bits
 
 
-def memory(engine: zemm.Engine, values: np.ndarray, dt: str, tag: str | None = None) -> zemm.Memory:
+def memory(values: np.ndarray, dt: str, tag: str | None = None) -> zemm.Memory:
     """A small dense tensor. Rows that end inside a byte are written as one dimension."""
     dims = (values.size,) if values.shape[-1] % PER_BYTE.get(dt, 1) else values.shape
     md = zemm.MemoryDesc(dims, dt, tag)
     buffer = np.zeros(max(md.size, 1), np.uint8)
     put(buffer, values.reshape(dims), dt, places(md))
-    return zemm.Memory(md, engine, buffer)
+    return zemm.Memory(md, the_engine(), buffer)
 
 
 def make_attr(p: Problem) -> zemm.Attr:
@@ -157,7 +158,7 @@ def make_post_ops(p: Problem) -> zemm.PostOps:
     return ops
 
 
-def make_pd(engine: zemm.Engine, p: Problem) -> zemm.MatmulPrimitiveDesc:
+def make_pd(p: Problem, engine: zemm.Engine | None = None) -> zemm.MatmulPrimitiveDesc:
     def descriptor(name: str) -> zemm.MemoryDesc:
         dims, dt = p.dims(name), getattr(p, f"{name}_dt")
         tag = p.wei_tag if name == "wei" else None
@@ -175,7 +176,7 @@ def make_pd(engine: zemm.Engine, p: Problem) -> zemm.MatmulPrimitiveDesc:
 
     bias = zemm.MemoryDesc(masked(p.dst_dims, p.bias_mask), p.bias_dt) if p.bias_dt else None
     src, wei, dst = (descriptor(name) for name in ("src", "wei", "dst"))
-    return zemm.MatmulPrimitiveDesc(engine, src, wei, dst, bias, make_attr(p))
+    return zemm.MatmulPrimitiveDesc(engine or the_engine(), src, wei, dst, bias, make_attr(p))
 
 
 @dataclass
@@ -193,24 +194,29 @@ class Call:
     def dst(self) -> np.ndarray:
         return self.dst_bytes[GUARD : self.dst_bytes.size - GUARD]
 
+    def execute(self) -> None:
+        stream = the_stream()
+        zemm.Primitive(self.pd).execute(stream, self.args)
+        stream.wait()
+
 
 def prelu_tag(ndims: int) -> str:
     """The tag axb of prelu's weights: dimension 1 is innermost."""
     return "".join(chr(ord("a") + d) for d in (0, *range(2, ndims), 1))
 
 
-def reordered(engine: zemm.Engine, values: np.ndarray, p: Problem, md: zemm.MemoryDesc) -> np.ndarray:
+def reordered(values: np.ndarray, p: Problem, md: zemm.MemoryDesc) -> np.ndarray:
     """The bytes of the weights in a blocked layout, which the library makes from the plain layout
     by a reorder.
     """
     plain = zemm.MemoryDesc(p.wei_dims, p.wei_dt, strides=p.strides("wei"))
     buffer = np.zeros(plain.size, np.uint8)
     put(buffer, values, p.wei_dt, places(plain))
-    return zemm.reorder(zemm.Memory(plain, engine, buffer), md).read()
+    return zemm.reorder(zemm.Memory(plain, the_engine(), buffer), md).read()
 
 
-def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
-    pd = make_pd(engine, p)
+def make_call(p: Problem, data: Data) -> Call:
+    pd, engine = make_pd(p), the_engine()
     args: dict[int, zemm.Memory] = {}
     rng = np.random.default_rng(p.seed + 1)
     for name, values in (("src", data.src), ("wei", data.wei)):
@@ -221,7 +227,7 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
                 buffer[:] = 0xFF  # NaN everywhere around the part, also where padding would be
             put(buffer, values, getattr(p, f"{name}_dt"), places(md))
         elif name == "wei" and p.wei_tag:
-            buffer = reordered(engine, values, p, md)
+            buffer = reordered(values, p, md)
         else:
             if md.inner_nblks:
                 buffer[:] = 0  # the padding of a blocked layout must be zeros
@@ -234,7 +240,7 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
     args[ARGS["dst"]] = zemm.Memory(md, engine, inside if md.size else np.zeros(1, np.uint8))
     if data.bias is not None:
         assert p.bias_dt
-        args[zemm.ARG["BIAS"]] = memory(engine, data.bias, p.bias_dt)
+        args[zemm.ARG["BIAS"]] = memory(data.bias, p.bias_dt)
     for name, values in data.quants.items():
         tensor, kind = name.split("_")
         quant: Quant = getattr(p, name)
@@ -243,20 +249,20 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
         if quant.host:
             args[arg] = zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar(quant.dt), values.reshape(()))
         else:
-            args[arg] = memory(engine, values, quant.dt)
+            args[arg] = memory(values, quant.dt)
     if data.reductions is not None:
-        args[ARGS["src"] | zemm.ARG["ATTR_PRECOMPUTED_REDUCTIONS"]] = memory(engine, data.reductions, "s32")
+        args[ARGS["src"] | zemm.ARG["ATTR_PRECOMPUTED_REDUCTIONS"]] = memory(data.reductions, "s32")
     for i, (op, (first, second)) in enumerate(zip(p.post_ops, data.post_ops, strict=True)):
         base = zemm.ARG_ATTR_MULTIPLE_POST_OP(i)
         if op.kind == "prelu":
             assert first is not None
-            args[base | zemm.ARG["WEIGHTS"]] = memory(engine, first, "f32", prelu_tag(p.ndims))
+            args[base | zemm.ARG["WEIGHTS"]] = memory(first, "f32", prelu_tag(p.ndims))
         elif op.is_in_place:
             args[base | zemm.ARG["SRC_1"]] = args[ARGS["dst"]]
         elif first is not None:
-            args[base | zemm.ARG["SRC_1"]] = memory(engine, first, op.dt)
+            args[base | zemm.ARG["SRC_1"]] = memory(first, op.dt)
         if second is not None:
-            args[base | zemm.ARG["SRC_2"]] = memory(engine, second, "u8")
+            args[base | zemm.ARG["SRC_2"]] = memory(second, "u8")
     if p.scratchpad == "user" and (scratchpad := pd.query_md("scratchpad_md")).ndims:
         args[zemm.ARG["SCRATCHPAD"]] = zemm.Memory(scratchpad, engine)
     return Call(pd, args, whole, whole.copy(), md.strides if p.dst_dims else ())
@@ -298,11 +304,10 @@ def ordered(a: np.ndarray) -> np.ndarray:
     return wide
 
 
-def run(engine: zemm.Engine, stream: zemm.Stream, p: Problem, data: Data | None = None) -> Call:
+def run(p: Problem, data: Data | None = None) -> Call:
     """Execute the problem and check dst."""
     data = data or make_data(p)
-    call = make_call(engine, p, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
+    call = make_call(p, data)
+    call.execute()
     call.exact = check_dst(p, data, call)
     return call

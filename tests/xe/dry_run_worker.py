@@ -185,7 +185,7 @@ def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
     descriptors, reasons = {}, set()
     for name, problem in PROBLEMS.items():
         try:
-            descriptors[name] = make_pd(engine, problem)
+            descriptors[name] = make_pd(problem, engine)
         except NotImplementedError as error:
             reasons.add(str(error).split(f"{row}: ")[-1].split(";")[0])
     names = list(descriptors)
@@ -203,7 +203,7 @@ def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
 
 def run_model(engine: zemm.Engine) -> dict[str, Any]:
     """Report what the library and the doctor say about the device, and run a matmul on it."""
-    pd = make_pd(engine, Problem((M, K), (K, N), "s8", "u8", "f32"))
+    pd = make_pd(Problem((M, K), (K, N), "s8", "u8", "f32"), engine)
     stream = zemm.Stream(engine)
     zemm.Primitive(pd).execute(stream, memories(engine, pd))
     stream.wait()
