@@ -62,7 +62,7 @@ static inline float16 activated(const struct experts_arguments *a, float16 x) {
     case GATE_SWISH:
         return x / (1.f + exp(-a->alpha * x));
     case GATE_GELU_ERF:
-        return 0.5f * x * (1.f + erf(0.70710677f * x));
+        return 0.5f * x * erfc(-0.70710677f * x); // 1 + erf() has no digits far below 0
     case GATE_GELU_TANH:
         return x / (1.f + exp(-1.5957691f * (x + 0.044715f * x * x * x)));
     }
