@@ -216,14 +216,14 @@ def test_patterns_are_those_of_re(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compared > 3000
 
 
-@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("bits", [3, 4, 8])
 def test_gptq_zero_points_of_0(bits: int) -> None:
     """Stored as the largest integer; or, by makers that subtract from words, borrowed from the neighbour."""
-    top, count = 2**bits - 1, 32 // bits
+    top, count = 2**bits - 1, 32 if bits == 3 else 32 // bits
     rng = np.random.default_rng(bits)
     zero_points = np.concatenate([rng.integers(0, most, (9, count)) for most in (1, 2, 3, top + 1)])
     words = in_words(zero_points, bits)
-    ones = np.int32(0x11111111 if bits == 4 else 0x01010101)
+    ones = in_words(np.ones((1, count), np.int64), bits)
     stored = {"": in_words((zero_points - 1) & top, bits), "gptqmodel:2.0.0": words - ones}
     groups = len(zero_points)
     place = Place("l", 8 * groups, count, False)
