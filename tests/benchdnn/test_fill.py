@@ -178,7 +178,7 @@ def test_places_of_sparse_tensors(size: tuple[int, int, int], stored: list[list[
 
 
 def test_values_of_sparse_tensors() -> None:
-    """Those of benchdnn: the integers of a chunk, with the number of stored elements in its seed."""
+    """benchdnn's values: the integers of a chunk, with the number of stored elements in its seed."""
     drawn = fill.stored(70, "WEI", (-2, 2), "f32")
     assert drawn[64:].tolist() == minstd.integers(np.array([70 + 64 + 1]), 1, 6, -2, 2)[0].tolist()
 

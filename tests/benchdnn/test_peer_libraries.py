@@ -66,7 +66,7 @@ def error_of(peer: Peer, options: str, problem: str, runs: int = 1, **how: bool)
 
 
 def product(case: Case) -> Any:
-    """What a peer should compute."""
+    """The result that a peer should have."""
     values = {argument.arg: v.astype(np.float64) for argument, v in tensors(case)}
     factors = {arg: values[arg] for arg in (args.SRC, args.WEI)}
     steps = (args.ZERO_POINTS, np.subtract), (args.SCALES, np.multiply), (args.OFFSETS, np.add)

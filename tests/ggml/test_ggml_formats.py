@@ -24,7 +24,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Read(NamedTuple):
-    """What the program printed for blocks [B, bytes].
+    """The output of the program for blocks [B, bytes].
 
     codes [B, elements]. scales, offsets [B, groups], f16 where blocks have such. written: the blocks with the
     codes of their successors. restored: with their own ones again.

@@ -61,7 +61,7 @@ def test_int8_activations(name: str, group: int, with_reductions: bool, file: ze
 
 
 def test_reductions_are_used(file: zemm.gguf.File) -> None:
-    """Those of 32 elements serve groups of 32. Other ones would show."""
+    """Sums of 32 elements serve groups of 32. Other ones would show."""
     values, scales, reductions = zemm.quantize_activations(X, group=32)
     tensor = file["Q4_1"]
     assert tensor.minimums is not None

@@ -32,7 +32,7 @@ def test_saved_forms(data_type: Any) -> None:
 
 @pytest.mark.parametrize("data_type", TYPES)
 def test_parts(data_type: Any) -> None:
-    """Those that end inside a byte are refused."""
+    """Layers whose rows end inside a byte are refused."""
     refused = 0
     for layer, along in product(layers(data_type, (4, 16), (1, 4, 8)), ("N", "K")):
         want, state = expected(layer), layer.state_dict()

@@ -74,7 +74,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*arguments: str, tmp_path: Path) -> dict[str, Any]:
-    """What the program writes as JSON."""
+    """The JSON that the program writes."""
     file = tmp_path / "results.json"
     assert cli.main([*FAST, *arguments, f"--json={file}"]) == 0
     found: dict[str, Any] = json.loads(file.read_text())

@@ -6,6 +6,7 @@
 
 #include "common/error.hpp"
 #include "matmul/plan/arguments.hpp"
+#include "reorder/launches.hpp"
 
 namespace zemm::matmul {
 
@@ -110,7 +111,7 @@ std::unique_ptr<zemm_primitive> grouped_desc::create(cache_result &found) const 
 
 grouped_primitive::grouped_primitive(std::unique_ptr<const zemm_primitive_desc> desc, group_sizes sizes,
                                      std::shared_ptr<const zemm_primitive> likely)
-    : static_primitive(std::move(desc)) {
+    : static_primitive(std::move(desc), reorder::copy_launch) {
     by_sizes_.add(key_of(sizes), std::move(likely));
 }
 
