@@ -139,7 +139,8 @@ def test_named_tests_exist() -> None:
         (found,) = (ROOT / "tests").rglob(file)
         text = found.read_text(encoding="utf-8")
         for part in path:
-            definition = rf"^ *(?:def|class) {part}\b" if file.endswith(".py") else rf"^\w.*[ *]{part}\("
+            in_c = rf"^\w.*[ *]{part}\(|^TEST\({part}\)"
+            definition = rf"^ *(?:def|class) {part}\b" if file.endswith(".py") else in_c
             assert re.search(definition, text, re.M), name
 
 
@@ -148,7 +149,7 @@ def descriptor(engine: zemm.Engine, case: Case) -> zemm.MatmulPrimitiveDesc:
 
 
 def answer(engine: zemm.Engine, case: Case) -> tuple[str, str]:
-    """What comes of the descriptor: PASSED if the library makes it, and the reason if it does not."""
+    """The state of the descriptor: PASSED if the library makes it, and the reason if it does not."""
     if reason := skip_reason(case):
         return verdict.SKIPPED, reason
     try:

@@ -14,7 +14,7 @@ import numpy as np
 from support_tree import ROOT
 from zemm._library.package_files import package_file
 
-FUNCTIONS = ROOT / "tests" / "c" / "cpu_driver" / "support" / "functions.h"
+TABLES = ROOT / "src" / "cpu_driver" / "border" / "tables.def"
 SPIRV, NATIVE = 0, 1
 
 
@@ -95,8 +95,11 @@ class Driver:
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(str(package_file("libze_cpu.so")))
-        rows = re.findall(r"X\((\w+), (\w+), (\d+)\)", FUNCTIONS.read_text())
-        self._slots = {name: (getter, int(slot)) for name, getter, slot in rows}
+        self._slots: dict[str, tuple[str, int]] = {}
+        for table in TABLES.read_text().split("ZE_CPU_TABLE(")[2:]:
+            functions = re.findall(r"ZE_CPU_(?:HAS|NEWER|LACKS)\(\d+, (\w+)\)", table)
+            getter = table[: table.index(")")]
+            self._slots |= {name: (getter, slot) for slot, name in enumerate(functions)}
         self.call("zeInit", 0)
         driver, device = ctypes.c_void_p(), ctypes.c_void_p()
         one = ctypes.c_uint32(1)

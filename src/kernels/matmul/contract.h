@@ -111,7 +111,7 @@
 //                       along K; sum: column_i [NV]. Empty for policies of floats
 // src
 //   struct a_group, load_group(src, p, rows, i0, k0, a)   a block of the group of rows from row i0
-//                       of the tile on; policy/all_columns.h only notes where it is
+//                       of the tile on; policy/shared/all_columns.h only notes where it is
 //   QUANTIZE_ROW(src, p, given), ARGUMENTS   optional: src becomes a row that the tile quantises. ARGUMENTS
 //   are
 //                       those that go with it, of the kernel's args (policy/cpu/quantized_row.h)
@@ -122,7 +122,7 @@
 //                       to AT_ONCE(count) vectors, from vector v on, of isum (FLAG_INTEGER) or
 //                       of fsum: both [count / VEC_ROWS][NV]
 // Prefetches
-//   struct ahead, look_ahead, prefetch_block   ask for the next block; see policy/no_ahead.h
+//   struct ahead, look_ahead, prefetch_block   ask for the next block; see policy/shared/no_ahead.h
 // and for the owner work_item
 //   ANY_ROW_COUNT       1: multiply is compiled for several counts of rows up to ROWS; 0: only ROWS
 //   prefetch_a(src, rows, count, k0, length)   asks for the next group of rows of src

@@ -6,7 +6,6 @@
 #define TILE_N 32
 
 #include "args/finish_args.h"
-#include "arithmetic/philox.h"
 #include "arithmetic/stochastic.h"
 #include "owner/work_item/epilogue.h"
 #include "problem/element_offset.h"

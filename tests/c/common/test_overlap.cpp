@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "common/memory_desc.hpp"
+#include "test_case.hpp"
 
 using namespace zemm;
 
@@ -63,7 +64,7 @@ void *place(int at) {
 
 } // namespace
 
-int main() {
+TEST(overlaps) {
     dice d;
     int sharing = 0;
     for (int i = 0; i < 50000; ++i) {
@@ -74,5 +75,4 @@ int main() {
         CHECK(md_overlap(b.md, 0, place(b.at), a.md, 0, place(a.at)) == wanted);
     }
     CHECK(sharing > 10000 && sharing < 40000);
-    return 0;
 }

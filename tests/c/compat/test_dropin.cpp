@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "destroy.h"
 #include "dropin.h"
+#include "zemm_test.hpp"
 
 namespace {
 
@@ -89,7 +89,7 @@ void test_integer_gemm(F gemm, bool transa, bool transb, char offsetc, float alp
         }
 }
 
-void test_gemms() {
+TEST(gemms) {
     for (const bool transa : {false, true})
         for (const bool transb : {false, true})
             test_sgemm(transa, transb, 1, 0);
@@ -110,7 +110,7 @@ void test_gemms() {
     test_integer_gemm<int8_t>(dnnl_gemm_s8s8s32, true, false, 'r', -2, 5, 0, 0, offsets);
 }
 
-void test_gemms_without_work() {
+TEST(gemms_without_work) {
     float a[4] = {1, 1, 1, 1}, c[4] = {1, 2, 3, NAN};
     CHECK(dnnl_sgemm('N', 'N', 0, 2, 2, 1, a, 2, a, 2, 0, c, 2) == zemm_success);
     CHECK(c[0] == 1);
@@ -120,7 +120,7 @@ void test_gemms_without_work() {
     CHECK(c[0] == 0 && c[3] == 0);
 }
 
-void test_refusals_of_gemms() {
+TEST(refusals_of_gemms) {
     float a[4] = {1, 2, 3, 4}, c[4] = {9, 9, 9, 9};
     INVALID("transa", dnnl_sgemm('X', 'N', 2, 2, 2, 1, a, 2, a, 2, 0, c, 2));
     INVALID("leading dimension of A is 1, at least 2", dnnl_sgemm('N', 'N', 2, 2, 2, 1, a, 1, a, 2, 0, c, 2));
@@ -144,7 +144,7 @@ void test_refusals_of_gemms() {
 }
 
 // A call with arguments of any kind is refused, and the output stays as it is.
-void test_absent_functions() {
+TEST(absent_functions) {
     int count = 0;
     zemm_primitive_desc_t pd = nullptr;
 #define DNNL_ABSENT(name, sentence)                                                                          \
@@ -159,13 +159,7 @@ void test_absent_functions() {
                "dynamic_quantize"));
 }
 
-own<zemm_engine_t> cpu_engine() {
-    own<zemm_engine_t> engine;
-    OK(zemm_engine_create(&engine, zemm_cpu, 0));
-    return engine;
-}
-
-void test_settings() {
+TEST(settings) {
     const zemm_version_t *version = dnnl_version();
     CHECK(version->major == 3 && version->minor >= 13);
     CHECK(std::string(version->hash).starts_with("zemm "));
@@ -183,9 +177,7 @@ void test_settings() {
     CHECK(dnnl_set_cpu_isa_hints(1) == zemm_success && dnnl_get_cpu_isa_hints() == 1);
     CHECK(dnnl_set_cpu_isa_hints(2) == zemm_invalid_arguments && dnnl_get_cpu_isa_hints() == 1);
 
-    const auto engine = cpu_engine();
-    const char *features;
-    OK(zemm_engine_get_features(engine, &features));
+    const char *features = got(zemm_engine_get_features, cpu());
     const std::string isa = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
     const bool has_amx = std::strstr(features, "amx_int8") && std::strstr(features, "amx_bf16");
     CHECK((isa == "cpu_isa_avx10_1_512_amx") == has_amx);
@@ -201,32 +193,16 @@ void test_settings() {
     CHECK(!std::strcmp(dnnl_rnn_direction2str(3), "bidirectional_concat"));
 }
 
-own<zemm_memory_desc_t> tensor(std::vector<zemm_dim_t> dims) {
-    own<zemm_memory_desc_t> md;
-    OK(zemm_memory_desc_create_with_strides(&md, int(dims.size()), dims.data(), zemm_f32, nullptr));
-    return md;
-}
-
-own<zemm_primitive_t> create(zemm_primitive_desc_t pd) {
-    own<zemm_primitive_t> primitive;
-    OK(zemm_primitive_create(&primitive, pd));
-    return primitive;
-}
-
 // As in oneDNN, the parameters of attributes have zero descriptors.
-void test_queries() {
-    const auto engine = cpu_engine();
-    const auto md = tensor({4, 4});
-    own<zemm_primitive_desc_t> pd;
-    own<zemm_primitive_attr_t> attr;
-    own<zemm_post_ops_t> ops;
-    OK(zemm_primitive_attr_create(&attr));
-    OK(zemm_post_ops_create(&ops));
+TEST(queries) {
+    const auto md = dense({4, 4}, zemm_f32);
+    const auto attr = new_attr();
+    const auto ops = made(zemm_post_ops_create);
     OK(zemm_primitive_attr_set_scales_mask(attr, ZEMM_ARG_WEIGHTS, 2));
     OK(zemm_post_ops_append_prelu(ops, 2));
     OK(zemm_post_ops_append_binary(ops, zemm_binary_add, md));
     OK(zemm_primitive_attr_set_post_ops(attr, ops));
-    OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, attr));
+    const auto pd = matmul(md, md, md, attr);
     const int described[] = {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS,
                              ZEMM_ARG_ATTR_MULTIPLE_POST_OP(1) | ZEMM_ARG_SRC_1};
     const int parameters[] = {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS,
@@ -259,21 +235,19 @@ int cache_size() {
 }
 
 // The functions with which oneDNN's test programs look into the primitive cache.
-void test_cache_functions() {
-    const auto engine = cpu_engine();
+TEST(cache_functions) {
     OK(zemm_set_primitive_cache_capacity(0)); // forget earlier tests
     OK(zemm_set_primitive_cache_capacity(8));
-    const auto md = tensor({4, 4});
-    own<zemm_primitive_desc_t> pd;
-    OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr));
+    const auto md = dense({4, 4}, zemm_f32);
+    const auto pd = matmul(md, md, md);
     CHECK(cache_size() == 0 && !is_cached(pd));
     CHECK(dnnl_test_get_primitive_cache_size(nullptr) == zemm_invalid_arguments);
-    const auto primitive = create(pd);
+    const auto primitive = made(zemm_primitive_create, pd);
     CHECK(is_cached(pd) && is_cached(primitive) && cache_size() == 1);
     // With capacity 0 the cache is off, but has its entries later.
     CHECK(dnnl_test_set_primitive_cache_capacity_without_clearing(0) == 8);
     CHECK(!is_cached(pd));
-    const auto again = create(pd);
+    const auto again = made(zemm_primitive_create, pd);
     CHECK(dnnl_test_set_primitive_cache_capacity_without_clearing(8) == 0);
     CHECK(is_cached(pd) && cache_size() == 1);
     OK(zemm_set_primitive_cache_capacity(0));
@@ -283,21 +257,19 @@ void test_cache_functions() {
 }
 
 // The cache knows a grouped matmul, too, whose kernels are those of an ordinary one.
-void test_cache_of_grouped() {
+TEST(cache_of_grouped) {
     const zemm_dims_t rows = {8, 4};
-    const auto engine = cpu_engine();
-    const auto weights = tensor({2, 4, 4});
-    own<zemm_memory_desc_t> grouped;
-    own<zemm_primitive_desc_t> pd;
-    OK(zemm_memory_desc_create_with_grouped_encoding(&grouped, 2, rows, zemm_f32, 0, 2, zemm_s32));
-    OK(zemm_matmul_primitive_desc_create(&pd, engine, grouped, weights, nullptr, grouped, nullptr));
+    const auto weights = dense({2, 4, 4}, zemm_f32);
+    const auto grouped =
+        made(zemm_memory_desc_create_with_grouped_encoding, 2, rows, zemm_f32, 0, 2, zemm_s32);
+    const auto pd = matmul(grouped, weights, grouped);
     CHECK(!is_cached(pd));
-    const auto primitive = create(pd);
+    const auto primitive = made(zemm_primitive_create, pd);
     CHECK(is_cached(pd) && is_cached(primitive));
 }
 
 // Objects of the forwards are those of zemm.
-void test_forwards() {
+TEST(forwards) {
     const zemm_dims_t dims = {3, 5};
     own<zemm_memory_desc_t> md;
     OK(dnnl_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab));
@@ -306,39 +278,18 @@ void test_forwards() {
 }
 
 // On a CPU the results are there when an execution returns.
-void test_execution_without_wait() {
+TEST(execution_without_wait) {
     constexpr zemm_dim_t size = 1024;
-    std::vector<float> a(size * size, 1), b(size * size, 2), c(size * size, -1);
-    const auto engine = cpu_engine();
-    const auto md = tensor({size, size});
-    own<zemm_stream_t> stream;
-    own<zemm_primitive_desc_t> pd;
-    OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
-    OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr));
-    const auto primitive = create(pd);
-    own<zemm_memory_t> memories[3];
-    float *const data[] = {a.data(), b.data(), c.data()};
-    for (int i = 0; i < 3; ++i)
-        OK(zemm_memory_create(&memories[i], md, engine, data[i]));
-    const zemm_exec_arg_t args[] = {
-        {ZEMM_ARG_SRC, memories[0]}, {ZEMM_ARG_WEIGHTS, memories[1]}, {ZEMM_ARG_DST, memories[2]}};
-    CHECK(dnnl_primitive_execute(primitive, stream, 2, args) == zemm_invalid_arguments);
-    OK(dnnl_primitive_execute(primitive, stream, 3, args));
-    CHECK(std::ranges::count(c, 2.f * size) == size * size);
+    std::vector<float> a(size * size, 1), b(size * size, 2), c_data(size * size, -1);
+    const auto md = dense({size, size}, zemm_f32);
+    call c(matmul(md, md, md));
+    c.pass(ZEMM_ARG_SRC, a.data());
+    c.pass(ZEMM_ARG_WEIGHTS, b.data());
+    c.pass(ZEMM_ARG_DST, c_data.data());
+    const auto stream = new_stream();
+    INVALID("", dnnl_primitive_execute(c.primitive, stream, 2, c.args.data()));
+    OK(dnnl_primitive_execute(c.primitive, stream, 3, c.args.data()));
+    CHECK(std::ranges::count(c_data, 2.f * size) == size * size);
 }
 
 } // namespace
-
-int main() {
-    test_forwards();
-    test_absent_functions();
-    test_refusals_of_gemms();
-    test_gemms_without_work();
-    test_gemms();
-    test_settings();
-    test_queries();
-    test_execution_without_wait();
-    test_cache_functions();
-    test_cache_of_grouped();
-    return 0;
-}

@@ -2,16 +2,18 @@
 // Passes every call to the driver that REFUSING_DRIVER_TARGET names, unless a test refuses it.
 #include "refusing_driver.h"
 
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include <dlfcn.h>
-#include <level_zero/ze_ddi.h>
+
+#include "border/entry_points.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -51,11 +53,14 @@ void remove(const char *destroyer, const void *handle) {
 
 // ---- calls
 
-enum class effect {
-    none,
-    makes, // creates the thing that its last argument points to
-    frees, // frees its last argument
-};
+// Whether a function makes the thing that its last argument points to, or frees its last argument.
+constexpr bool makes(std::string_view name) {
+    return name.ends_with("Create") || name.ends_with("CreateImmediate") || name == "zeMemAllocHost" ||
+           name == "zeMemAllocDevice";
+}
+constexpr bool frees(std::string_view name) {
+    return name.ends_with("Destroy") || name == "zeMemFree";
+}
 
 template <typename... A> auto last(A... a) {
     return std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
@@ -65,92 +70,59 @@ ze_result_t judge(const char *name) {
     return current.call ? current.call(name) : ZE_RESULT_SUCCESS;
 }
 
-// Takes the place of the member at Offset in the driver's table.
-template <typename Table, size_t Offset, effect Effect, typename Function> struct wrapped;
-template <typename Table, size_t Offset, effect Effect, typename... A>
-struct wrapped<Table, Offset, Effect, ze_result_t (*)(A...)> {
+// The functions of tables.def by number, with their names.
+enum number : unsigned {
+#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_HAS(minor, function) number_##function,
+#define ZE_CPU_NEWER(minor, function) ZE_CPU_HAS(minor, function)
+#define ZE_CPU_LACKS(minor, function)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"
+};
+constexpr const char *names[] = {
+#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_HAS(minor, function) #function,
+#define ZE_CPU_NEWER(minor, function) ZE_CPU_HAS(minor, function)
+#define ZE_CPU_LACKS(minor, function)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"
+};
+
+// Takes the place of the function with this number in the driver's table.
+template <unsigned Number, typename Function> struct wrapped;
+template <unsigned Number, typename... A> struct wrapped<Number, ze_result_t (*)(A...)> {
+    static constexpr const char *name = names[Number];
     static inline ze_result_t (*next)(A...);
-    static inline const char *name;
 
     static ze_result_t call(A... a) {
         ze_result_t verdict = judge(name);
-        if constexpr (std::is_same_v<decltype(last(a...)), ze_kernel_handle_t *>)
+        if constexpr (Number == number_zeKernelCreate)
             if (verdict == ZE_RESULT_SUCCESS && current.kernel)
                 verdict = current.kernel(*std::get<1>(std::tuple<A...>(a...)));
-        if (verdict != ZE_RESULT_SUCCESS && Effect != effect::frees)
+        if (verdict != ZE_RESULT_SUCCESS && !frees(name))
             return verdict;
-        if constexpr (Effect == effect::frees)
+        if constexpr (frees(name))
             remove(name, last(a...));
         const ze_result_t result = next(a...);
-        if constexpr (Effect == effect::makes)
+        if constexpr (makes(name))
             if (result == ZE_RESULT_SUCCESS)
                 add(name, *last(a...));
         return verdict == ZE_RESULT_SUCCESS ? result : verdict;
     }
-
-    static void put(ze_result_t (*&member)(A...), const char *as) {
-        next = member;
-        name = as;
-        member = call;
-    }
 };
 
-// X(function, table, member, effect)
-#define CALLS(X)                                                                                             \
-    X(zeInit, ze_global_dditable_t, pfnInit, none)                                                           \
-    X(zeDriverGet, ze_driver_dditable_t, pfnGet, none)                                                       \
-    X(zeDriverGetApiVersion, ze_driver_dditable_t, pfnGetApiVersion, none)                                   \
-    X(zeDriverGetProperties, ze_driver_dditable_t, pfnGetProperties, none)                                   \
-    X(zeDriverGetExtensionProperties, ze_driver_dditable_t, pfnGetExtensionProperties, none)                 \
-    X(zeDeviceGet, ze_device_dditable_t, pfnGet, none)                                                       \
-    X(zeDeviceGetProperties, ze_device_dditable_t, pfnGetProperties, none)                                   \
-    X(zeDeviceGetComputeProperties, ze_device_dditable_t, pfnGetComputeProperties, none)                     \
-    X(zeDeviceGetModuleProperties, ze_device_dditable_t, pfnGetModuleProperties, none)                       \
-    X(zeDeviceGetCacheProperties, ze_device_dditable_t, pfnGetCacheProperties, none)                         \
-    X(zeDeviceGetMemoryProperties, ze_device_dditable_t, pfnGetMemoryProperties, none)                       \
-    X(zeDeviceGetMemoryAccessProperties, ze_device_dditable_t, pfnGetMemoryAccessProperties, none)           \
-    X(zeDeviceGetCommandQueueGroupProperties, ze_device_dditable_t, pfnGetCommandQueueGroupProperties, none) \
-    X(zeContextCreate, ze_context_dditable_t, pfnCreate, makes)                                              \
-    X(zeContextDestroy, ze_context_dditable_t, pfnDestroy, frees)                                            \
-    X(zeMemAllocHost, ze_mem_dditable_t, pfnAllocHost, makes)                                                \
-    X(zeMemAllocDevice, ze_mem_dditable_t, pfnAllocDevice, makes)                                            \
-    X(zeMemFree, ze_mem_dditable_t, pfnFree, frees)                                                          \
-    X(zeMemGetAllocProperties, ze_mem_dditable_t, pfnGetAllocProperties, none)                               \
-    X(zeMemGetAddressRange, ze_mem_dditable_t, pfnGetAddressRange, none)                                     \
-    X(zeModuleDestroy, ze_module_dditable_t, pfnDestroy, frees)                                              \
-    X(zeModuleGetNativeBinary, ze_module_dditable_t, pfnGetNativeBinary, none)                               \
-    X(zeKernelCreate, ze_kernel_dditable_t, pfnCreate, makes)                                                \
-    X(zeKernelDestroy, ze_kernel_dditable_t, pfnDestroy, frees)                                              \
-    X(zeKernelSetGroupSize, ze_kernel_dditable_t, pfnSetGroupSize, none)                                     \
-    X(zeKernelSetArgumentValue, ze_kernel_dditable_t, pfnSetArgumentValue, none)                             \
-    X(zeKernelSetIndirectAccess, ze_kernel_dditable_t, pfnSetIndirectAccess, none)                           \
-    X(zeEventPoolCreate, ze_event_pool_dditable_t, pfnCreate, makes)                                         \
-    X(zeEventPoolDestroy, ze_event_pool_dditable_t, pfnDestroy, frees)                                       \
-    X(zeEventCreate, ze_event_dditable_t, pfnCreate, makes)                                                  \
-    X(zeEventDestroy, ze_event_dditable_t, pfnDestroy, frees)                                                \
-    X(zeEventHostSynchronize, ze_event_dditable_t, pfnHostSynchronize, none)                                 \
-    X(zeEventHostReset, ze_event_dditable_t, pfnHostReset, none)                                             \
-    X(zeEventQueryKernelTimestamp, ze_event_dditable_t, pfnQueryKernelTimestamp, none)                       \
-    X(zeCommandListCreateImmediate, ze_command_list_dditable_t, pfnCreateImmediate, makes)                   \
-    X(zeCommandListDestroy, ze_command_list_dditable_t, pfnDestroy, frees)                                   \
-    X(zeCommandListAppendLaunchKernel, ze_command_list_dditable_t, pfnAppendLaunchKernel, none)              \
-    X(zeCommandListAppendMemoryCopy, ze_command_list_dditable_t, pfnAppendMemoryCopy, none)                  \
-    X(zeCommandListAppendBarrier, ze_command_list_dditable_t, pfnAppendBarrier, none)
-
-template <typename Table> void wrap(Table *table) {
-#define WRAP(function, Of, member, Effect)                                                                   \
-    if constexpr (std::is_same_v<Table, Of>)                                                                 \
-        wrapped<Table, offsetof(Of, member), effect::Effect, decltype(Of::member)>::put(table->member,       \
-                                                                                        #function);
-    CALLS(WRAP)
-#undef WRAP
+// Puts `wrapper` into a slot and returns what was there.
+template <typename F> F exchange(void *&slot, F wrapper) {
+    return reinterpret_cast<F>(std::exchange(slot, reinterpret_cast<void *>(wrapper)));
 }
 
 // ---- modules, whose creation also makes a build log
 
-ze_pfnModuleCreate_t create_module;
-ze_pfnModuleBuildLogGetString_t get_log;
-ze_pfnModuleBuildLogDestroy_t destroy_log;
+decltype(&zeModuleCreate) create_module;
+decltype(&zeModuleBuildLogGetString) get_log;
+decltype(&zeModuleBuildLogDestroy) destroy_log;
 
 struct refused_log {
     char text[512];
@@ -225,10 +197,15 @@ void *target(const char *name) {
     return library ? dlsym(library, name) : nullptr;
 }
 
-template <typename Table> ze_result_t forward(const char *name, ze_api_version_t version, Table *table) {
-    auto get = reinterpret_cast<ze_result_t (*)(ze_api_version_t, Table *)>(target(name));
+ze_result_t forward(const char *name, ze_api_version_t version, void *table) {
+    auto get = reinterpret_cast<ze_result_t (*)(ze_api_version_t, void *)>(target(name));
     return get ? get(version, table) : ZE_RESULT_ERROR_UNINITIALIZED;
 }
+
+template <typename Function> struct result_of;
+template <typename R, typename... A> struct result_of<R (*)(A...)> {
+    using type = R;
+};
 
 } // namespace
 
@@ -252,56 +229,34 @@ EXPORT const char *zeCpuGetLastError() {
     return get ? get() : "the driver that is to be wrapped does not open";
 }
 
-#define TABLE(getter, Table)                                                                                 \
-    EXPORT ze_result_t getter(ze_api_version_t version, Table *table) {                                      \
-        const ze_result_t result = forward(#getter, version, table);                                         \
-        if (result == ZE_RESULT_SUCCESS)                                                                     \
-            wrap(table);                                                                                     \
-        return result;                                                                                       \
+// The slots of the table that this version has are wrapped, except those that give no result.
+template <unsigned Number, typename Function> void wrap(void *&slot) {
+    if constexpr (Number == number_zeModuleCreate)
+        create_module = exchange(slot, module_create);
+    else if constexpr (Number == number_zeModuleBuildLogGetString)
+        get_log = exchange(slot, log_get_string);
+    else if constexpr (Number == number_zeModuleBuildLogDestroy)
+        destroy_log = exchange(slot, log_destroy);
+    else if constexpr (std::is_same_v<typename result_of<Function>::type, ze_result_t>)
+        wrapped<Number, Function>::next = exchange(slot, wrapped<Number, Function>::call);
+}
+
+#define ZE_CPU_TABLE(getter)                                                                                 \
+    EXPORT ze_result_t getter(ze_api_version_t version, void **slot) {                                       \
+        const ze_result_t result = forward(#getter, version, slot);                                          \
+        if (result != ZE_RESULT_SUCCESS)                                                                     \
+            return result;
+#define ZE_CPU_HAS(minor, function)                                                                          \
+    if (ZE_MINOR_VERSION(version) >= minor)                                                                  \
+        wrap<number_##function, decltype(&::function)>(*slot++);
+#define ZE_CPU_NEWER(minor, function)                                                                        \
+    if (ZE_MINOR_VERSION(version) >= minor)                                                                  \
+        wrap<number_##function, decltype(&ze_cpu::function)>(*slot++);
+#define ZE_CPU_LACKS(minor, function)                                                                        \
+    if (ZE_MINOR_VERSION(version) >= minor)                                                                  \
+        slot++;
+#define ZE_CPU_END                                                                                           \
+    return ZE_RESULT_SUCCESS;                                                                                \
     }
-TABLE(zeGetGlobalProcAddrTable, ze_global_dditable_t)
-TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t)
-TABLE(zeGetDeviceProcAddrTable, ze_device_dditable_t)
-TABLE(zeGetContextProcAddrTable, ze_context_dditable_t)
-TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t)
-TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t)
-TABLE(zeGetEventPoolProcAddrTable, ze_event_pool_dditable_t)
-TABLE(zeGetEventProcAddrTable, ze_event_dditable_t)
-#undef TABLE
-
-EXPORT ze_result_t zeGetCommandListProcAddrTable(ze_api_version_t version,
-                                                 ze_command_list_dditable_t *table) {
-    const ze_result_t result = forward("zeGetCommandListProcAddrTable", version, table);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    wrap(table);
-    // zeCommandListHostSynchronize (1.6) follows the last function of 1.4.
-    using host_synchronize = ze_result_t (*)(ze_command_list_handle_t, uint64_t);
-    if (version >= ZE_MAKE_VERSION(1, 6))
-        wrapped<ze_command_list_dditable_t, sizeof *table, effect::none, host_synchronize>::put(
-            reinterpret_cast<host_synchronize &>((&table->pfnAppendImageCopyFromMemoryExt)[1]),
-            "zeCommandListHostSynchronize");
-    return result;
-}
-
-EXPORT ze_result_t zeGetModuleProcAddrTable(ze_api_version_t version, ze_module_dditable_t *table) {
-    const ze_result_t result = forward("zeGetModuleProcAddrTable", version, table);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    wrap(table);
-    create_module = table->pfnCreate;
-    table->pfnCreate = module_create;
-    return result;
-}
-
-EXPORT ze_result_t zeGetModuleBuildLogProcAddrTable(ze_api_version_t version,
-                                                    ze_module_build_log_dditable_t *table) {
-    const ze_result_t result = forward("zeGetModuleBuildLogProcAddrTable", version, table);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    get_log = table->pfnGetString;
-    destroy_log = table->pfnDestroy;
-    table->pfnGetString = log_get_string;
-    table->pfnDestroy = log_destroy;
-    return result;
-}
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"

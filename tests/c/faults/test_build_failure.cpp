@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <deque>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -15,10 +14,10 @@
 
 #include <unistd.h>
 
-#include "destroy.h"
 #include "matmul/plan/plan.hpp"
 #include "primitive/spirv.hpp"
 #include "refusing_driver.h"
+#include "zemm_test.hpp"
 
 namespace {
 
@@ -88,7 +87,6 @@ std::string verbosity() {
 
 // ---- problems
 
-zemm_engine_t engine;
 zemm_stream_t stream;
 
 struct problem {
@@ -99,24 +97,15 @@ struct problem {
     bool user_scratchpad = false;
 };
 
-own<zemm_memory_desc_t> md_of(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t dt,
-                              zemm_format_tag_t tag) {
-    const zemm_dims_t dims = {rows, columns};
-    own<zemm_memory_desc_t> md;
-    OK(zemm_memory_desc_create_with_tag(&md, 2, dims, dt, tag));
-    return md;
-}
-
 zemm_status_t try_describe(const problem &p, zemm_primitive_desc_t *pd) {
-    own<zemm_primitive_attr_t> attr;
-    OK(zemm_primitive_attr_create(&attr));
+    const auto attr = new_attr();
     if (p.wei_zp)
         OK(zemm_primitive_attr_set_zero_points_mask(attr, ZEMM_ARG_WEIGHTS, 0));
     if (p.user_scratchpad)
         OK(zemm_primitive_attr_set_scratchpad_mode(attr, zemm_scratchpad_mode_user));
-    const auto src = md_of(p.m, p.k, p.src, zemm_ab), wei = md_of(p.k, p.n, p.wei, p.wei_tag),
-               dst = md_of(p.m, p.n, zemm_f32, zemm_ab);
-    return zemm_matmul_primitive_desc_create(pd, engine, src, wei, nullptr, dst, attr);
+    const auto src = dense({p.m, p.k}, p.src), wei = tagged({p.k, p.n}, p.wei, p.wei_tag),
+               dst = dense({p.m, p.n}, zemm_f32);
+    return zemm_matmul_primitive_desc_create(pd, cpu(), src, wei, nullptr, dst, attr);
 }
 
 own<zemm_primitive_desc_t> describe(const problem &p) {
@@ -126,15 +115,11 @@ own<zemm_primitive_desc_t> describe(const problem &p) {
 }
 
 std::string impl(const_zemm_primitive_desc_t pd) {
-    const char *name = nullptr;
-    OK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, &name));
-    return name;
+    return impl_of(pd);
 }
 
 std::string impl(const_zemm_primitive_t primitive) {
-    const_zemm_primitive_desc_t pd = nullptr;
-    OK(zemm_primitive_get_primitive_desc(primitive, &pd));
-    return impl(pd);
+    return impl_of(got(zemm_primitive_get_primitive_desc, primitive));
 }
 
 size_t bytes(const_zemm_memory_desc_t md) {
@@ -162,9 +147,7 @@ std::vector<row> rows_of(const problem &p) {
 }
 
 own<zemm_primitive_t> create(const_zemm_primitive_desc_t pd) {
-    own<zemm_primitive_t> primitive;
-    OK(zemm_primitive_create(&primitive, pd));
-    return primitive;
+    return made(zemm_primitive_create, pd);
 }
 
 // No primitive is made, and the sentence has these parts.
@@ -179,60 +162,39 @@ void fails(const_zemm_primitive_desc_t pd, std::initializer_list<std::string> pa
 template <typename T> std::vector<T> values(size_t count, int low, int high) {
     std::vector<T> v(count);
     unsigned state = 11;
-    for (T &x : v) {
-        state = state * 1664525u + 1013904223u;
-        x = T(low + int(state >> 8) % (high - low + 1));
-    }
+    draw(v, state, low, high);
     return v;
 }
 
-own<zemm_memory_t> memory(const_zemm_memory_desc_t md, const void *data) {
-    own<zemm_memory_t> made;
-    OK(zemm_memory_create(&made, md, engine, const_cast<void *>(data)));
-    return made;
-}
-
-// Runs the primitive with arguments made for pd, which may differ from the primitive's own
-// descriptor, and checks dst.
-void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_t primitive) {
+// Runs the primitive with arguments made for pd, which may differ from the primitive's own descriptor, and
+// checks dst.
+void run(const problem &p, const own<zemm_primitive_desc_t> &pd, const own<zemm_primitive_t> &primitive) {
     const bool integer = p.src != zemm_f32;
     const auto src8 = values<int8_t>(size_t(p.m * p.k), p.src == zemm_u8 ? 0 : -9, 9),
                wei8 = values<int8_t>(size_t(p.k * p.n), 0, 9);
     const std::vector<float> src32(src8.begin(), src8.end()), wei32(wei8.begin(), wei8.end());
     std::vector<float> dst(size_t(p.m * p.n));
-    std::vector<zemm_exec_arg_t> args;
-    std::deque<own<zemm_memory_t>> memories;
-    const auto add = [&](int arg, const_zemm_memory_desc_t md, const void *data) {
-        args.push_back({arg, memories.emplace_back(memory(md, data))});
-        return args.back().memory;
-    };
-    const auto arg_md = [&](int arg) {
-        return zemm_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg);
-    };
-    add(ZEMM_ARG_SRC, arg_md(ZEMM_ARG_SRC), integer ? (const void *)src8.data() : src32.data());
-    add(ZEMM_ARG_DST, arg_md(ZEMM_ARG_DST), dst.data());
+    call c(made(zemm_primitive_desc_clone, pd), false);
     // Reorders the weights into the layout of the descriptor.
-    const auto plain = md_of(p.k, p.n, integer ? zemm_s8 : zemm_f32, zemm_ab);
-    const const_zemm_memory_desc_t wei_md = arg_md(ZEMM_ARG_WEIGHTS);
+    const auto plain = dense({p.k, p.n}, integer ? zemm_s8 : zemm_f32);
+    const_zemm_memory_desc_t wei_md = zemm_primitive_desc_query_md(pd, zemm_query_weights_md, 0);
     std::vector<char> arranged(bytes(wei_md) + 64);
-    const zemm_memory_t wei = add(ZEMM_ARG_WEIGHTS, wei_md, arranged.data());
-    const auto from = memory(plain, integer ? (const void *)wei8.data() : wei32.data());
-    own<zemm_primitive_desc_t> reorder;
-    OK(zemm_reorder_primitive_desc_create(&reorder, plain, engine, wei_md, engine, nullptr));
-    const auto move = create(reorder);
-    const zemm_exec_arg_t move_args[] = {{ZEMM_ARG_FROM, from}, {ZEMM_ARG_TO, wei}};
-    OK(zemm_primitive_execute(move, stream, 2, move_args));
+    call move(made(zemm_reorder_primitive_desc_create, plain, cpu(), wei_md, cpu(), nullptr));
+    move.pass(ZEMM_ARG_FROM, integer ? static_cast<const void *>(wei8.data()) : wei32.data());
+    move.pass(ZEMM_ARG_TO, arranged.data());
+    OK(move.execute(stream));
 
     const int32_t zero_point = p.wei_zp ? 3 : 0;
-    const auto zero_point_md = md_of(1, 1, zemm_s32, zemm_ab);
+    const auto zero_point_md = dense({1, 1}, zemm_s32);
+    c.pass(ZEMM_ARG_SRC, integer ? static_cast<const void *>(src8.data()) : src32.data());
+    c.pass(ZEMM_ARG_DST, dst.data());
+    c.pass(ZEMM_ARG_WEIGHTS, arranged.data());
     if (p.wei_zp)
-        add(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS, zero_point_md, &zero_point);
-    const const_zemm_memory_desc_t scratchpad_md =
-        zemm_primitive_desc_query_md(pd, zemm_query_scratchpad_md, 0);
-    std::vector<char> scratchpad(bytes(scratchpad_md));
+        c.pass(ZERO_POINTS(ZEMM_ARG_WEIGHTS), &zero_point, zero_point_md);
+    std::vector<char> scratchpad(bytes(zemm_primitive_desc_query_md(pd, zemm_query_scratchpad_md, 0)));
     if (!scratchpad.empty())
-        add(ZEMM_ARG_SCRATCHPAD, scratchpad_md, scratchpad.data());
-    OK(zemm_primitive_execute(primitive, stream, int(args.size()), args.data()));
+        c.pass(ZEMM_ARG_SCRATCHPAD, scratchpad.data());
+    OK(zemm_primitive_execute(primitive, stream, int(c.args.size()), c.args.data()));
     OK(zemm_stream_wait(stream));
     for (zemm_dim_t m = 0; m < p.m; m++)
         for (zemm_dim_t n = 0; n < p.n; n++) {
@@ -245,7 +207,7 @@ void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_
 
 // ---- sections; each has specialisation constants of its own, because failed builds are remembered
 
-void test_next_row_runs() {
+TEST(next_row_runs) {
     const problem p = {21, 64, 48};
     const std::vector<row> rows = rows_of(p);
     CHECK(rows.size() >= 2);
@@ -288,7 +250,7 @@ void test_next_row_runs() {
     CHECK(impl(fourth) != rows[0].name && refusals == 2);
 }
 
-void test_last_row_and_none() {
+TEST(last_row_and_none) {
     const problem p = {5, 64, 48, zemm_s8, zemm_f32}; // matmul does not take this pair of types
     zemm_primitive_desc_t none = nullptr;
     CHECK(try_describe(p, &none) != zemm_success);
@@ -308,7 +270,7 @@ void test_last_row_and_none() {
 }
 
 // The fallback is the next row that takes the weights in the same packed layout.
-void test_packed_weights() {
+TEST(packed_weights) {
     const problem p = {21, 128, 80, zemm_s8, zemm_s8, zemm_format_tag_any};
     const std::vector<row> rows = rows_of(p);
     const auto next = std::find_if(rows.begin() + 1, rows.end(), [](const row &r) { return r.same_weights; });
@@ -325,7 +287,7 @@ void test_packed_weights() {
 
 // No row is left that takes weights in this layout, so the caller has to create the descriptor
 // again.
-void test_other_weights() {
+TEST(other_weights) {
     const problem p = {21, 128, 80, zemm_u8, zemm_s8, zemm_format_tag_any};
     std::set<std::string> same, other;
     for (const row &r : rows_of(p))
@@ -346,7 +308,7 @@ void test_other_weights() {
 
 // When K is split, rows need scratchpads of different sizes. The caller's has the size that the
 // first row asked for.
-void test_user_scratchpad() {
+TEST(user_scratchpad) {
     const problem p = {16, 32768, 16, zemm_u8, zemm_s8, zemm_ab, false, true};
     const std::vector<row> rows = rows_of(p);
     const auto fits = [&](const row &r) { return r.scratchpad <= rows[0].scratchpad; };
@@ -378,7 +340,7 @@ void test_user_scratchpad() {
     run(q, anew, create(anew));
 }
 
-void test_forced() {
+TEST(forced) {
     const problem p = {21, 64, 48, zemm_f32, zemm_bf16};
     const std::vector<row> rows = rows_of(p);
     setenv("ZEMM_KERNEL", rows[0].name.c_str(), 1);
@@ -397,7 +359,7 @@ void test_forced() {
 
 // Failures that are not caused by the module are errors. No other row runs instead, and the next
 // call tries again.
-void test_passing_failures() {
+TEST(passing_failures) {
     const problem p = {21, 64, 48, zemm_f32, zemm_f16};
     const auto pd = describe(p);
     const std::string name = impl(pd);
@@ -419,7 +381,7 @@ void test_passing_failures() {
     run(p, pd, primitive);
 }
 
-void test_modules_beside() {
+TEST(modules_beside) {
     const problem p = {21, 64, 48, zemm_u8, zemm_u8, zemm_ab, true};
     const auto pd = describe(p);
     refuse({"reduce_src"});
@@ -432,7 +394,7 @@ void test_modules_beside() {
 }
 
 // K is split: the row's second module fails.
-void test_finish() {
+TEST(finish) {
     const problem p = {16, 32768, 16, zemm_f32, zemm_f32};
     const std::vector<row> rows = rows_of(p);
     const auto pd = describe(p);
@@ -451,7 +413,7 @@ void test_finish() {
 
 // The driver builds the module, but then has no kernel in it. Intel's does so for an unknown
 // builtin.
-void test_kernel() {
+TEST(kernel) {
     const problem p = {21, 64, 48, zemm_f32, zemm_f16, zemm_ba};
     const std::vector<row> rows = rows_of(p);
     const auto pd = describe(p);
@@ -465,7 +427,7 @@ void test_kernel() {
     run(p, pd, primitive);
 }
 
-void test_threads() {
+TEST(threads) {
     const problem p = {21, 64, 48, zemm_f32, zemm_bf16, zemm_ba};
     const std::vector<row> rows = rows_of(p);
     const auto pd = describe(p);
@@ -478,23 +440,19 @@ void test_threads() {
     CHECK(refusals == 1);
 }
 
-void test_reorder() {
-    const auto plain = md_of(96, 80, zemm_f32, zemm_ab);
-    own<zemm_memory_desc_t> packed;
-    const zemm_dims_t dims = {96, 80};
-    OK(zemm_memory_desc_create_with_string_tag(&packed, 2, dims, zemm_f32, "BA16a64b"));
-    own<zemm_primitive_desc_t> pd;
-    OK(zemm_reorder_primitive_desc_create(&pd, plain, engine, packed, engine, nullptr));
+TEST(reorder) {
+    const auto packed = tagged({96, 80}, zemm_f32, "BA16a64b");
+    const auto pd =
+        made(zemm_reorder_primitive_desc_create, dense({96, 80}, zemm_f32), cpu(), packed, cpu(), nullptr);
     CHECK(impl(pd) == "reorder_pack");
     refuse({"reorder_pack"});
-    const auto primitive = create(pd);
-    CHECK(impl(primitive) == "reorder" && refusals == 1);
+    call c(made(zemm_primitive_desc_clone, pd));
+    CHECK(impl(c.primitive) == "reorder" && refusals == 1);
     const std::vector<float> in = values<float>(96 * 80, -99, 99);
     std::vector<float> out(bytes(packed) / sizeof(float));
-    const auto from = memory(plain, in.data()), to = memory(packed, out.data());
-    const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, from}, {ZEMM_ARG_TO, to}};
-    OK(zemm_primitive_execute(primitive, stream, 2, args));
-    OK(zemm_stream_wait(stream));
+    c.pass(ZEMM_ARG_FROM, in.data());
+    c.pass(ZEMM_ARG_TO, out.data());
+    c.run(stream);
     for (size_t k = 0; k < 96; k++)
         for (size_t n = 0; n < 80; n++)
             CHECK(out[n / 64 * 96 * 64 + k * 64 + n % 64] == in[k * 80 + n]);
@@ -503,36 +461,20 @@ void test_reorder() {
 } // namespace
 
 int main(int argc, char **argv) {
-    if (argc != 2)
-        return 2;
+    CHECK(argc == 2);
     const int fd = mkstemp(log_path);
     CHECK(fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
     setenv("ZEMM_CPU_DRIVER", argv[1], 1);
     const refusing_driver driver(argv[1]);
-    if (zemm_engine_create(&engine, zemm_cpu, 0) != zemm_success) {
-        std::fprintf(stderr, "no CPU device: %s\n", zemm_last_error());
-        return SKIP;
-    }
+    const auto usual = new_stream();
+    stream = usual;
     driver.set_judges({judge_module, judge_kernel});
-    OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
-    const std::pair<const char *, void (*)()> tests[] = {{"the next row runs", test_next_row_runs},
-                                                         {"no row is left", test_last_row_and_none},
-                                                         {"packed weights", test_packed_weights},
-                                                         {"other weights", test_other_weights},
-                                                         {"user scratchpad", test_user_scratchpad},
-                                                         {"ZEMM_KERNEL", test_forced},
-                                                         {"passing failures", test_passing_failures},
-                                                         {"modules beside", test_modules_beside},
-                                                         {"finish", test_finish},
-                                                         {"kernel", test_kernel},
-                                                         {"threads", test_threads},
-                                                         {"reorder", test_reorder}};
-    for (const auto &[name, test] : tests) {
-        if (!verbosity().empty() && test != test_next_row_runs && test != test_kernel)
+    for (const test_case &test : test_case::all()) {
+        const std::string name = test.name;
+        if (!verbosity().empty() && name != "next_row_runs" && name != "kernel")
             continue; // the others do the same at every level of the log
-        std::fprintf(stderr, "%s\n", name);
-        test();
+        std::fprintf(stderr, "%s\n", test.name);
+        test.body();
     }
-    DESTROY(stream, engine);
     unlink(log_path);
 }

@@ -26,13 +26,19 @@
 #include <vector>
 
 #include <dlfcn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "child.h"
 #include "faults.h"
 #include "refusing_driver.h"
+
+// Makes a call of the fixture. If it fails, the call is made again and must succeed.
+template <typename F> void step(const char *call, F &&body);
+#define MUST(call) step(#call, [&] { return call; })
+#define MUST_END(call) MUST(call)
+
 #include "zemm/zemm_ze.h"
+#include "zemm_test.hpp"
 
 namespace {
 
@@ -76,7 +82,8 @@ void open_driver(const char *path) {
 
 int failures = 0; // steps that failed in this walk
 
-// Makes a call. If it fails, the call is made again and must succeed.
+} // namespace
+
 template <typename F> void step(const char *call, F &&body) {
     const auto attempt = [&] {
         const faults::inside here;
@@ -97,155 +104,94 @@ template <typename F> void step(const char *call, F &&body) {
         std::fprintf(stderr, "%s, again: status %d, \"%s\"\n", call, int(status), zemm_last_error());
     CHECK(status == zemm_success);
 }
-#define STEP(call) step(#call, [&] { return call; })
-
-// The output of a step must stay nullptr when the step fails.
-template <typename T, typename F> T make(const char *call, F &&body) {
-    T made = nullptr;
-    step(call, [&] {
-        CHECK(!made);
-        return body(&made);
-    });
-    CHECK(made);
-    return made;
-}
-#define MAKE(type, function, ...)                                                                            \
-    make<type>(#function, [&](type *made) { return function(made __VA_OPT__(, ) __VA_ARGS__); })
+namespace {
 
 constexpr zemm_dim_t m = 9, k = 32, n = 20;
 
 struct data {
-    std::vector<int8_t> src = std::vector<int8_t>(m * k);
-    std::vector<uint8_t> wei = std::vector<uint8_t>(k * n);
-    std::vector<float> scales = std::vector<float>(n), dst = std::vector<float>(m * n);
-    uint8_t zero_point = 3;
+    int8_t src[m][k];
+    uint8_t wei[k][n], zero_point = 3;
+    float scales[n];
 
     data() {
-        for (size_t i = 0; i < src.size(); i++)
-            src[i] = int8_t(i * 37 % 201 - 100);
-        for (size_t i = 0; i < wei.size(); i++)
-            wei[i] = uint8_t(i * 53 % 251);
-        for (size_t i = 0; i < scales.size(); i++)
-            scales[i] = float(1 << i % 3);
+        unsigned state = 5;
+        draw(src, state, -100, 100);
+        draw(wei, state, 0, 250);
+        draw(scales, state, 1, 3);
     }
 
     float expected(zemm_dim_t row, zemm_dim_t column) const {
         int sum = 0;
         for (zemm_dim_t i = 0; i < k; i++)
-            sum += src[size_t(row * k + i)] * (wei[size_t(i * n + column)] - zero_point);
-        return std::max(0.f, scales[size_t(column)] * float(sum));
+            sum += src[row][i] * (wei[i][column] - zero_point);
+        return std::max(0.f, scales[column] * float(sum));
     }
 };
 
-zemm_memory_desc_t dense(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t dt) {
-    const zemm_dims_t dims = {rows, columns};
-    return MAKE(zemm_memory_desc_t, zemm_memory_desc_create_with_tag, 2, dims, dt, zemm_ab);
-}
-
-zemm_primitive_attr_t attributes() {
-    const zemm_post_ops_t ops = MAKE(zemm_post_ops_t, zemm_post_ops_create);
-    STEP(zemm_post_ops_append_eltwise(ops, zemm_eltwise_relu, 0.f, 0.f));
-    const zemm_primitive_attr_t attr = MAKE(zemm_primitive_attr_t, zemm_primitive_attr_create);
-    STEP(zemm_primitive_attr_set_post_ops(attr, ops));
-    STEP(zemm_primitive_attr_set_scales_mask(attr, ZEMM_ARG_WEIGHTS, 2));
-    STEP(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 0, 0, nullptr, zemm_u8));
-    STEP(zemm_post_ops_destroy(ops));
+own<zemm_primitive_attr_t> attributes() {
+    const auto ops = made(zemm_post_ops_create);
+    MUST(zemm_post_ops_append_eltwise(ops, zemm_eltwise_relu, 0.f, 0.f));
+    auto attr = new_attr();
+    MUST(zemm_primitive_attr_set_post_ops(attr, ops));
+    MUST(zemm_primitive_attr_set_scales_mask(attr, ZEMM_ARG_WEIGHTS, 2));
+    MUST(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 0, 0, nullptr, zemm_u8));
     return attr;
 }
 
-// Copies through a mapping, because memory of a GPU may need one.
-void copy_to(zemm_memory_t memory, const void *from, size_t size) {
-    void *to =
-        make<void *>("zemm_memory_map_data", [&](void **p) { return zemm_memory_map_data(memory, p); });
-    std::memcpy(to, from, size);
-    STEP(zemm_memory_unmap_data(memory, to));
-}
-
 // Weights in the layout that the matmul wants, made by a reorder.
-zemm_memory_t packed(zemm_engine_t engine, zemm_stream_t stream, const_zemm_memory_desc_t plain,
-                     const_zemm_memory_desc_t wanted, const void *values) {
-    const zemm_memory_t from = MAKE(zemm_memory_t, zemm_memory_create, plain, engine,
-                                    const_cast<void *>(values)),
-                        to = MAKE(zemm_memory_t, zemm_memory_create, wanted, engine, ZEMM_MEMORY_ALLOCATE);
-    const zemm_primitive_desc_t pd = MAKE(zemm_primitive_desc_t, zemm_reorder_primitive_desc_create, plain,
-                                          engine, wanted, engine, nullptr);
-    const zemm_primitive_t reorder = MAKE(zemm_primitive_t, zemm_primitive_create, pd);
-    const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, from}, {ZEMM_ARG_TO, to}};
-    STEP(zemm_primitive_execute(reorder, stream, 2, args));
-    STEP(zemm_primitive_destroy(reorder));
-    STEP(zemm_primitive_desc_destroy(pd));
-    STEP(zemm_memory_destroy(from));
-    return to;
+own<zemm_memory_t> packed(zemm_engine_t engine, zemm_stream_t stream, const_zemm_memory_desc_t wanted,
+                          const data &d) {
+    call reorder(
+        made(zemm_reorder_primitive_desc_create, dense({k, n}, zemm_u8), engine, wanted, engine, nullptr));
+    reorder.pass(ZEMM_ARG_FROM, d.wei);
+    reorder.pass(ZEMM_ARG_TO, ZEMM_MEMORY_ALLOCATE);
+    MUST(reorder.execute(stream));
+    return std::move(reorder.memories.back());
 }
 
 void walk_objects(zemm_engine_t engine) {
     const data d;
-    const char *text = nullptr;
-    STEP(zemm_engine_get_name(engine, &text));
-    STEP(zemm_engine_get_features(engine, &text));
-    const zemm_stream_t stream =
-        MAKE(zemm_stream_t, zemm_stream_create, engine, zemm_stream_in_order | zemm_stream_profiling);
-    const zemm_memory_desc_t src_md = dense(m, k, zemm_s8), plain = dense(k, n, zemm_u8),
-                             dst_md = dense(m, n, zemm_f32), scales_md = dense(1, n, zemm_f32);
-    const zemm_dims_t wei_dims = {k, n};
-    const zemm_memory_desc_t any =
-        MAKE(zemm_memory_desc_t, zemm_memory_desc_create_with_tag, 2, wei_dims, zemm_u8, zemm_format_tag_any);
-    const zemm_primitive_attr_t attr = attributes();
-    const zemm_primitive_desc_t first = MAKE(zemm_primitive_desc_t, zemm_matmul_primitive_desc_create, engine,
-                                             src_md, any, nullptr, dst_md, attr),
-                                pd = MAKE(zemm_primitive_desc_t, zemm_primitive_desc_clone, first);
-    zemm_status_t moved = zemm_success;
+    got(zemm_engine_get_name, engine);
+    got(zemm_engine_get_features, engine);
+    auto stream = new_stream(engine, zemm_stream_in_order | zemm_stream_profiling);
+    const auto first = matmul(dense({m, k}, zemm_s8), tagged({k, n}, zemm_u8, zemm_format_tag_any),
+                              dense({m, n}, zemm_f32), attributes(), nullptr, engine);
+    call c(made(zemm_primitive_desc_clone, first));
     step("zemm_primitive_desc_next_impl", [&] {
-        moved = zemm_primitive_desc_next_impl(first);
+        const zemm_status_t moved = zemm_primitive_desc_next_impl(first);
         return moved == zemm_last_impl_reached ? zemm_success : moved;
     });
-    const_zemm_memory_desc_t wanted = zemm_primitive_desc_query_md(pd, zemm_query_weights_md, 0);
-    const zemm_primitive_t matmul = MAKE(zemm_primitive_t, zemm_primitive_create, pd);
+    c.pass(ZEMM_ARG_SRC, ZEMM_MEMORY_ALLOCATE);
+    c.pass(ZEMM_ARG_DST, ZEMM_MEMORY_ALLOCATE);
+    c.pass(SCALES(ZEMM_ARG_WEIGHTS), d.scales, dense({1, n}, zemm_f32));
+    c.pass(ZERO_POINTS(ZEMM_ARG_WEIGHTS), &d.zero_point, dense({1}, zemm_u8));
+    // Copies through a mapping, because memory of a GPU may need one.
+    void *const src = got(zemm_memory_map_data, c.memories[0]);
+    std::memcpy(src, d.src, sizeof d.src);
+    MUST(zemm_memory_unmap_data(c.memories[0], src));
+    c.memories.push_back(
+        packed(engine, stream, zemm_primitive_desc_query_md(c.pd, zemm_query_weights_md, 0), d));
+    c.args.push_back({ZEMM_ARG_WEIGHTS, c.memories.back()});
 
-    const zemm_memory_t src = MAKE(zemm_memory_t, zemm_memory_create, src_md, engine, ZEMM_MEMORY_ALLOCATE),
-                        dst = MAKE(zemm_memory_t, zemm_memory_create, dst_md, engine, ZEMM_MEMORY_ALLOCATE),
-                        scales = MAKE(zemm_memory_t, zemm_memory_create, scales_md, engine,
-                                      const_cast<float *>(d.scales.data()));
-    const zemm_dim_t one = 1;
-    const zemm_memory_desc_t zp_md =
-        MAKE(zemm_memory_desc_t, zemm_memory_desc_create_with_tag, 1, &one, zemm_u8, zemm_a);
-    uint8_t zero_point = d.zero_point;
-    const zemm_memory_t zp = MAKE(zemm_memory_t, zemm_memory_create, zp_md, engine, &zero_point);
-    copy_to(src, d.src.data(), d.src.size());
-    const zemm_memory_t wei = packed(engine, stream, plain, wanted, d.wei.data());
-
-    STEP(zemm_reset_profiling(stream));
-    const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, src},
-                                    {ZEMM_ARG_WEIGHTS, wei},
-                                    {ZEMM_ARG_DST, dst},
-                                    {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS, scales},
-                                    {ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS, zp}};
-    STEP(zemm_primitive_execute(matmul, stream, 5, args));
-    STEP(zemm_stream_wait(stream));
+    MUST(zemm_reset_profiling(stream));
+    MUST(c.execute(stream));
+    MUST(zemm_stream_wait(stream));
     uint64_t times[4];
     int entries = 4;
-    STEP(zemm_query_profiling_data(stream, zemm_profiling_data_kind_time, &entries, times));
+    MUST(zemm_query_profiling_data(stream, zemm_profiling_data_kind_time, &entries, times));
     CHECK(entries == 1 || (entries == 2 && failures)); // a failed execution may have launched a kernel
-    const float *result = static_cast<float *>(
-        make<void *>("zemm_memory_map_data", [&](void **p) { return zemm_memory_map_data(dst, p); }));
+    auto *const result = static_cast<const float *>(got(zemm_memory_map_data, c.memories[1]));
     for (zemm_dim_t row = 0; row < m; row++)
         for (zemm_dim_t column = 0; column < n; column++)
             CHECK(result[row * n + column] == d.expected(row, column));
-    STEP(zemm_memory_unmap_data(dst, const_cast<float *>(result)));
+    MUST(zemm_memory_unmap_data(c.memories[1], const_cast<float *>(result)));
 
     // The objects are destroyed while the second execution may still run.
-    STEP(zemm_primitive_execute(matmul, stream, 5, args));
-    for (zemm_memory_t memory : {src, wei, dst})
-        STEP(zemm_memory_destroy(memory));
-    STEP(zemm_primitive_destroy(matmul));
-    for (zemm_primitive_desc_t desc : {first, pd})
-        STEP(zemm_primitive_desc_destroy(desc));
-    STEP(zemm_stream_destroy(stream));
-    for (zemm_memory_t memory : {scales, zp})
-        STEP(zemm_memory_destroy(memory));
-    STEP(zemm_primitive_attr_destroy(attr));
-    for (zemm_memory_desc_t md : {src_md, plain, dst_md, scales_md, any, zp_md})
-        STEP(zemm_memory_desc_destroy(md));
+    MUST(c.execute(stream));
+    for (const size_t of_library : {0, 1, 4})
+        c.memories[of_library].end();
+    c.primitive.end();
+    stream.end();
 }
 
 long points_of_engine = 0; // number of points of a walk before the engine exists
@@ -256,24 +202,17 @@ void walk(bool is_whole) {
         count = zemm_engine_get_count(zemm_cpu);
         return count ? zemm_success : zemm_out_of_memory; // zemm_last_error() says which
     });
-    const zemm_engine_t engine = MAKE(zemm_engine_t, zemm_engine_create, zemm_cpu, 0);
+    const auto engine = made(zemm_engine_create, zemm_cpu, 0);
     points_of_engine = faults::passed();
     if (is_whole)
         walk_objects(engine);
-    STEP(zemm_engine_destroy(engine));
 }
 
-// The same walk on an engine that adopts the context of another one.
+// The walk on an engine that adopts the context of another one.
 void walk_adopted(zemm_engine_t of) {
-    ze_driver_handle_t driver = nullptr;
-    ze_device_handle_t device = nullptr;
-    ze_context_handle_t context = nullptr;
-    STEP(zemm_ze_interop_engine_get_driver(of, &driver));
-    STEP(zemm_ze_interop_engine_get_device(of, &device));
-    STEP(zemm_ze_interop_engine_get_context(of, &context));
-    const zemm_engine_t engine = MAKE(zemm_engine_t, zemm_ze_interop_engine_create, driver, device, context);
-    walk_objects(engine);
-    STEP(zemm_engine_destroy(engine));
+    walk_objects(made(zemm_ze_interop_engine_create, got(zemm_ze_interop_engine_get_driver, of),
+                      got(zemm_ze_interop_engine_get_device, of),
+                      got(zemm_ze_interop_engine_get_context, of)));
 }
 
 // ---- points
@@ -345,43 +284,25 @@ struct cache_folder {
     std::filesystem::path path;
 };
 
-// Starts a process that runs the body and ends.
-template <typename F> pid_t start_child(F &&body) {
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        alarm(120);
-        body();
-        std::fflush(nullptr);
-        _exit(0);
-    }
-    return child;
-}
-
-// Waits until the process has ended, and returns its exit status.
-int wait_for(pid_t child) {
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child);
-    return status;
-}
-
 // Starts a walk with one fault in a process of its own.
 pid_t start_cold_walk(const char *path, const fault &f, long number, bool is_whole, FILE *answer = nullptr) {
-    return start_child([&] {
-        const cache_folder folder;
-        CHECK(std::freopen("/dev/null", "w", stdout)); // the log goes to stdout
-        open_driver(path);
-        begin(f, number);
-        walk(is_whole);
-        if (!answer) {
-            CHECK(faults::has_failed());
-            return;
-        }
-        std::fprintf(answer, "%ld\n", points_of_engine);
-        for (long chosen : choose(f, f.kind == faults::kind::allocation ? 8 : 5))
-            std::fprintf(answer, "%ld\n", chosen);
-        std::fflush(answer);
-    });
+    return start_child(
+        [&] {
+            const cache_folder folder;
+            CHECK(std::freopen("/dev/null", "w", stdout)); // the log goes to stdout
+            open_driver(path);
+            begin(f, number);
+            walk(is_whole);
+            if (!answer) {
+                CHECK(faults::has_failed());
+                return;
+            }
+            std::fprintf(answer, "%ld\n", points_of_engine);
+            for (long chosen : choose(f, f.kind == faults::kind::allocation ? 8 : 5))
+                std::fprintf(answer, "%ld\n", chosen);
+            std::fflush(answer);
+        },
+        120);
 }
 
 int cold(const char *path) {
@@ -420,7 +341,7 @@ int warm(const char *path) {
     const cache_folder folder;
     setenv("ZEMM_VERBOSE", "none", 1);
     open_driver(path);
-    const zemm_engine_t engine = MAKE(zemm_engine_t, zemm_engine_create, zemm_cpu, 0);
+    const auto engine = made(zemm_engine_create, zemm_cpu, 0);
     int bad = 0;
     for (const fault &f : all_faults) {
         for (int i = 0; i < 3; i++) { // until everything that lives as long as the process exists
@@ -453,7 +374,6 @@ int warm(const char *path) {
             }
         }
     }
-    STEP(zemm_engine_destroy(engine));
     return bad;
 }
 

@@ -11,10 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "check.h"
+#include "child.h"
 #include "faults.h"
 #include "refusing_driver.h"
 
@@ -44,21 +42,8 @@ void refuse_call(const char *name, ze_result_t result, int times) {
 
 // ---- cases
 
-int run_child(const std::function<void()> &body) {
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        alarm(60);
-        body();
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child);
-    return status;
-}
-
-void in_child(const std::string &name, const std::function<void()> &body) {
-    const int status = run_child(body);
+void apart(const std::string &name, const std::function<void()> &body) {
+    const int status = in_child(body);
     if (status)
         std::fprintf(stderr, "%s: exit status 0x%x\n", name.c_str(), unsigned(status));
     CHECK(status == 0);
@@ -92,7 +77,7 @@ void test_calls() {
         {ZE_RESULT_ERROR_UNKNOWN, zemm_runtime_error}};
     for (const char *name : {"zeInit", "zeDriverGet", "zeDeviceGet", "zeDeviceGetProperties"})
         for (const auto &[result, status] : results)
-            in_child(name, [&] {
+            apart(name, [&] {
                 refuse_call(name, result, 2);
                 CHECK(create(zemm_cpu) == status);
                 CHECK(said(name) && !std::strstr(zemm_last_error(), "install"));
@@ -106,7 +91,7 @@ void test_calls() {
 
 // What is missing is looked for only once, but each call reports it.
 void test_missing() {
-    in_child("zeInit", [] {
+    apart("zeInit", [] {
         refuse_call("zeInit", ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, 100);
         for (int i = 0; i < 5; i++) {
             CHECK(create(zemm_cpu) == zemm_invalid_arguments && said("there is no cpu device"));
@@ -144,7 +129,7 @@ void test_libraries(const char *refusing_driver) {
     if (runtime)
         add(std::strrchr(runtime, '/') + 1, zemm_cpu);
     for (const opening &o : cases)
-        in_child(std::string(o.part) + ": " + o.reason, [&] {
+        apart(std::string(o.part) + ": " + o.reason, [&] {
             faults::refuse_opening(o.part, o.reason);
             CHECK(create(o.kind) == o.status && said(o.reason));
             CHECK(create(o.kind) == o.status && said(o.reason));
@@ -167,7 +152,7 @@ void test_cpu_without_loader() {
     const std::pair<const char *, zemm_status_t> cases[] = {
         {no_memory, zemm_out_of_memory}, {no_descriptor, zemm_success}, {no_file, zemm_success}};
     for (const auto &[reason, status] : cases)
-        in_child(reason, [&] {
+        apart(reason, [&] {
             faults::refuse_opening("libze_loader.so", reason);
             CHECK(create(zemm_cpu) == status);
             faults::refuse_opening("libze_loader.so", nullptr);
@@ -176,7 +161,7 @@ void test_cpu_without_loader() {
 }
 
 void test_threads() {
-    in_child("threads", [] {
+    apart("threads", [] {
         refuse_call("zeInit", ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, 3);
         std::atomic<int> failed{0};
         std::vector<std::thread> threads;
@@ -202,7 +187,7 @@ int main(int argc, char **argv) {
     driver_path = argv[1];
     setenv("ZEMM_CPU_DRIVER", driver_path, 1);
     setenv("ZEMM_VERBOSE", "none", 1);
-    if (run_child([] { _exit(zemm_engine_get_count(zemm_cpu) ? 0 : 1); }))
+    if (in_child([] { _exit(zemm_engine_get_count(zemm_cpu) ? 0 : 1); }))
         return SKIP;
     test_calls();
     test_missing();

@@ -2,60 +2,28 @@
 // Every call that waits for the work of a stream x what may happen meanwhile: the thread is cancelled, the
 // process forks, the process exits, the objects of the work are destroyed. docs/reliability.md has the
 // table; c/cpu_driver/process/test_life_cycle.cpp has the driver's calls. Linked with libzemm's objects.
-#include <atomic>
-#include <cstring>
+#include <algorithm>
 #include <memory>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "asleep.h"
-#include "destroy.h"
-#include "gate.h"
+#include "child.h"
 #include "primitive/objects.hpp"
-#include "zemm/zemm_ze.h"
+#include "product.hpp"
 
 namespace {
 
-constexpr zemm_dim_t n = 4;
-constexpr float ones[n * n] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+// The product begins when the gate opens.
+struct work : product {
+    std::shared_ptr<zemm_engine> keeps = zemm_engine_t(engine)->shared_from_this(); // for the gate's context
+    gate closed{*keeps->device};
 
-// A product of matrices of ones, which begins when the gate opens.
-struct work {
-    zemm_engine_t engine = nullptr;
-    zemm_stream_t stream = nullptr;
-    std::shared_ptr<zemm_engine> keeps; // the gate needs the driver's context
-    std::unique_ptr<gate> closed;
-    float result[n * n] = {};
-
-    explicit work(unsigned flags) {
-        const zemm_dims_t dims = {n, n};
-        zemm_memory_desc_t md = nullptr;
-        zemm_primitive_desc_t pd = nullptr;
-        OK(zemm_engine_create(&engine, zemm_cpu, 0));
-        keeps = engine->shared_from_this();
-        closed = std::make_unique<gate>(*engine->device);
-        OK(zemm_stream_create(&stream, engine, flags));
-        OK(zemm_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab));
-        OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr));
-        OK(zemm_primitive_create(&primitive_, pd));
-        OK(zemm_memory_create(&in_, md, engine, const_cast<float *>(ones)));
-        OK(zemm_memory_create(&out_, md, engine, result));
-        const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, in_}, {ZEMM_ARG_WEIGHTS, in_}, {ZEMM_ARG_DST, out_}};
-        OK(zemm_ze_interop_primitive_execute(primitive_, stream, 3, args, 1, closed->event(), nullptr));
-        DESTROY(pd, md);
+    explicit work(unsigned flags) : product(flags) { execute(closed.event()); }
+    void destroy_objects() {
+        engine.end();
+        primitive.end();
+        in.end();
+        out.end();
     }
-    bool is_done() const {
-        for (const float value : result)
-            if (value != float(n))
-                return false;
-        return true;
-    }
-    void destroy_objects() { DESTROY(engine, primitive_, in_, out_); }
-
-private:
-    zemm_primitive_t primitive_ = nullptr;
-    zemm_memory_t in_ = nullptr, out_ = nullptr;
 };
 
 struct kind {
@@ -80,30 +48,29 @@ const kind kinds[] = {
 // A thread that waits. zemm_last_impl_reached: the call has not returned.
 struct waiting : sleeping_thread<zemm_status_t> {
     waiting(const kind &k, work &w, int cancel_type = PTHREAD_CANCEL_DEFERRED)
-        : sleeping_thread([wait = k.wait, stream = w.stream] { return wait(stream); }, zemm_last_impl_reached,
-                          cancel_type) {}
+        : sleeping_thread([wait = k.wait, stream = zemm_stream_t(w.stream)] { return wait(stream); },
+                          zemm_last_impl_reached, cancel_type) {}
 };
 
 void finish(const kind &k, work &w) {
-    if (!k.destroys)
+    if (k.destroys)
+        w.stream.object = nullptr;
+    else
         OK(zemm_stream_wait(w.stream));
     CHECK(w.is_done());
-    if (!k.destroys)
-        OK(zemm_stream_destroy(w.stream));
 }
 
 void cancel(const kind &k, work &w, int type) {
     waiting thread(k, w, type);
     thread.cancel();
     if (!k.can_be_cancelled)
-        w.closed->open();
+        w.closed.open();
     const auto [status, cancelled] = thread.join();
     const bool returns = !k.can_be_cancelled && type == PTHREAD_CANCEL_DEFERRED;
     CHECK(cancelled && status == (returns ? zemm_success : zemm_last_impl_reached));
     if (k.can_be_cancelled)
-        w.closed->open();
+        w.closed.open();
     finish(k, w);
-    w.destroy_objects();
 }
 
 void cancel(const kind &k, work &w) {
@@ -118,27 +85,21 @@ void cancel_asynchronously(const kind &k, work &w) {
 // The child has a copy of the work, and may wait for it, too.
 void fork(const kind &k, work &w) {
     waiting thread(k, w);
-    const pid_t child = ::fork();
-    if (!child) {
-        alarm(60);
-        w.closed->open();
-        OK(zemm_stream_wait(w.stream));
-        CHECK(w.is_done());
-        _exit(0);
-    }
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(in_child([&] {
+              w.closed.open();
+              OK(zemm_stream_wait(w.stream));
+              CHECK(w.is_done());
+          }) == 0);
     CHECK(!w.is_done());
-    w.closed->open();
+    w.closed.open();
     OK(thread.join().first);
     finish(k, w);
-    w.destroy_objects();
 }
 
 void destroy(const kind &k, work &w) {
     waiting thread(k, w);
     w.destroy_objects();
-    w.closed->open();
+    w.closed.open();
     OK(thread.join().first);
     finish(k, w);
 }
@@ -157,31 +118,22 @@ struct at_exit {
 
 // exit() needs a process of its own for each case. It opens the driver after the fork.
 void test_exit(const kind &k) {
-    const pid_t child = ::fork();
-    if (!child) {
-        alarm(60);
+    const int status = in_child([&] {
         auto &w = *new work(k.flags);
         ending.k = &k;
         ending.thread = std::make_unique<waiting>(k, w);
         std::exit(40);
-    }
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 40)
+    });
+    if (exit_code(status) != 40)
         std::fprintf(stderr, "%s: exit ended with status 0x%x\n", k.name, status);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 40);
+    CHECK(exit_code(status) == 40);
 }
 
 } // namespace
 
 int main() {
-    const pid_t asks = ::fork();
-    if (!asks)
-        _exit(zemm_engine_get_count(zemm_cpu) ? 0 : SKIP);
-    int status = -1;
-    CHECK(waitpid(asks, &status, 0) == asks && WIFEXITED(status));
-    if (WEXITSTATUS(status))
-        return WEXITSTATUS(status);
+    if (in_child([] { _exit(zemm_engine_get_count(zemm_cpu) ? 0 : SKIP); }))
+        return SKIP;
     for (const kind &k : kinds)
         test_exit(k);
     for (const kind &k : kinds)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How K is split for GPUs of several sizes. Linked with libzemm's objects, because this is
 // internal.
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <set>
 #include <string>
 
+#include "check.h"
 #include "common/error.hpp"
 #include "common/md_ops.hpp"
 #include "matmul/choose/facts.hpp"
@@ -14,20 +13,12 @@
 #include "matmul/choose/tuning.hpp"
 #include "matmul/choose/xe_cost.hpp"
 #include "same.hpp"
+#include "test_case.hpp"
 
 using namespace zemm;
 using namespace zemm::matmul;
 
 namespace {
-
-#define HOLDS(condition) holds(condition, #condition, __LINE__)
-
-void holds(bool condition, const char *what, int line) {
-    if (condition)
-        return;
-    std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, line, what);
-    std::exit(1);
-}
 
 // Eight Xe cores of Xe-HPC.
 ze::gpu_model eight_cores() {
@@ -70,7 +61,7 @@ std::string split_of(zemm_dim_t m, zemm_dim_t n, zemm_dim_t k, const ze::gpu_mod
     return best_split(facts_of_tile(bytes(m, n, k), row), model, {}).text();
 }
 
-void sentences() {
+TEST(sentences) {
     const ze::gpu_model gpu = eight_cores();
     SAME(split_of(1600, 4096, 4096, gpu), ""); // 20 groups of 32 tiles for each core
     SAME(split_of(40, 512, 8192, gpu), ", K in 8 slices");
@@ -84,7 +75,7 @@ void sentences() {
 
 // Every element of K is in one slice of one range, every tile is in one group, and the local memory
 // suffices.
-void parts_make_the_whole() {
+TEST(parts_make_the_whole) {
     std::set<bool> kinds[3];
     for (const uint32_t cores : {1u, 8u, 20u, 128u}) {
         ze::gpu_model model = eight_cores();
@@ -95,17 +86,17 @@ void parts_make_the_whole() {
                     const kernel_row row = tile_40x32();
                     const facts f = facts_of_tile(bytes(m, n, k), row);
                     const split s = best_split(f, model, {});
-                    HOLDS(s.ranges * s.k_range >= k && (s.ranges - 1) * s.k_range < k);
-                    HOLDS(s.slices * s.k_slice >= s.k_range && s.k_slice <= s.k_range);
-                    HOLDS(s.k_range == k || s.k_range % row.tile_k == 0);
-                    HOLDS(s.k_slice == s.k_range || s.k_slice % row.tile_k == 0);
-                    HOLDS(s.along_n * s.group_x * row.tile_n >= n && s.along_m * s.group_y * row.tile_m >= m);
-                    HOLDS(0 <= s.whole && s.whole <= s.groups());
-                    HOLDS((s.slices == 1) == (s.whole == s.groups()));
-                    HOLDS(s.sub_groups() % s.slices == 0);
-                    HOLDS(s.sliced() * s.sub_groups() == (s.groups() - s.whole) * s.tiles() * s.slices);
-                    HOLDS(s.ranges == 1 || (s.whole == 0 && s.slices > 1));
-                    HOLDS(local_bytes(s, row) <= model.slm_per_group);
+                    CHECK(s.ranges * s.k_range >= k && (s.ranges - 1) * s.k_range < k);
+                    CHECK(s.slices * s.k_slice >= s.k_range && s.k_slice <= s.k_range);
+                    CHECK(s.k_range == k || s.k_range % row.tile_k == 0);
+                    CHECK(s.k_slice == s.k_range || s.k_slice % row.tile_k == 0);
+                    CHECK(s.along_n * s.group_x * row.tile_n >= n && s.along_m * s.group_y * row.tile_m >= m);
+                    CHECK(0 <= s.whole && s.whole <= s.groups());
+                    CHECK((s.slices == 1) == (s.whole == s.groups()));
+                    CHECK(s.sub_groups() % s.slices == 0);
+                    CHECK(s.sliced() * s.sub_groups() == (s.groups() - s.whole) * s.tiles() * s.slices);
+                    CHECK(s.ranges == 1 || (s.whole == 0 && s.slices > 1));
+                    CHECK(local_bytes(s, row) <= model.slm_per_group);
                     kinds[0].insert(s.slices > 1);
                     kinds[1].insert(s.ranges > 1);
                     kinds[2].insert(s.slices > 1 && s.whole > 0);
@@ -114,16 +105,16 @@ void parts_make_the_whole() {
                     none.whole = none.groups();
                     none.k_range = none.k_slice = k;
                     if (s.tiles() == s.sub_groups())
-                        HOLDS(estimate(f, model, s).clocks <= estimate(f, model, none).clocks);
+                        CHECK(estimate(f, model, s).clocks <= estimate(f, model, none).clocks);
                 }
     }
     for (const auto &kind : kinds)
-        HOLDS(kind.size() == 2); // cases with it and without it occurred
+        CHECK(kind.size() == 2); // cases with it and without it occurred
 }
 
 // A batch that shares its weights counts as rows of one matrix: always on a CPU, on Intel GPUs if its rows
 // lie equally far apart.
-void rows_of_a_batch() {
+TEST(rows_of_a_batch) {
     const zemm_dim_t src[] = {3, 5, 64}, wei[] = {1, 64, 32}, dst[] = {3, 5, 32}, apart[] = {400, 64, 1};
     kernel_row cpu = tile_40x32();
     cpu.family = isa_family::cpu;
@@ -132,7 +123,7 @@ void rows_of_a_batch() {
                                        md_with_string_tag(3, wei, zemm_s8, "abc"), nullptr,
                                        md_with_string_tag(3, dst, zemm_s32, "abc"), nullptr);
         const facts f = facts_of_tile(p, row);
-        HOLDS(f.rows.all == 15 && f.rows.likely == 15);
+        CHECK(f.rows.all == 15 && f.rows.likely == 15);
         return text("%lld x %lld", (long long)f.matrices, (long long)f.matrix_rows);
     };
     SAME(counted(nullptr, tile_40x32()), "1 x 15");
@@ -142,7 +133,7 @@ void rows_of_a_batch() {
 
 // Without XMX a block of K costs instructions beside its products. Therefore the larger tile is
 // cheaper for many rows.
-void tiles_of_dp4a() {
+TEST(tiles_of_dp4a) {
     ze::gpu_model m = {};
     static_cast<ze::gpu_row &>(m) = ze::row_of({12u << 22}); // Xe-LP
     m.xe_cores = 6;
@@ -165,15 +156,8 @@ void tiles_of_dp4a() {
         const facts f = facts_of_tile(p, row);
         return estimate(f, m, best_split(f, m, {})).clocks;
     };
-    HOLDS(clocks(many, large) < clocks(many, small));
-    HOLDS(clocks(few, small) < clocks(few, large));
+    CHECK(clocks(many, large) < clocks(many, small));
+    CHECK(clocks(few, small) < clocks(few, large));
 }
 
 } // namespace
-
-int main() {
-    sentences();
-    rows_of_a_batch();
-    parts_make_the_whole();
-    tiles_of_dp4a();
-}

@@ -8,6 +8,7 @@
 #include "matmul/choose/kernel_row.hpp"
 #include "matmul/choose/tuning.hpp"
 #include "same.hpp"
+#include "test_case.hpp"
 
 using namespace zemm;
 using namespace zemm::matmul;
@@ -32,7 +33,7 @@ std::string library() {
     return sentence.substr(begin, sentence.rfind('"') - begin);
 }
 
-void choices() {
+TEST(choices) {
     std::string why;
     const std::optional<choice> c = parse_choice(row + ":ranges=3:rows=16", why);
     SAME(c ? c->row->name + c->cut.text() : why, row + ":rows=16:ranges=3");
@@ -48,7 +49,7 @@ void choices() {
     SAME(refused(row + ":rows=1:rows=1"), "\"rows=1\"");
 }
 
-void files() {
+TEST(files) {
     const std::string begin = "zemm-tuning 1\n" + library() + "\n";
     const tuning found = parse_tuning("# why\n" + begin + "\r\ndevice A\n" + row + ":rows=4 p one\n" + row +
                                       " p\ndevice B\nend\n# more\n");
@@ -73,7 +74,7 @@ void files() {
 }
 
 // Each of these is read or refused with a sentence.
-void damaged() {
+TEST(damaged) {
     const std::string whole = "zemm-tuning 1\n" + library() + "\ndevice A, 2 units\n" + row +
                               ":rows=16:ranges=2 src:f32::blocked:ab::f0,,1x2:2x3\n" + row + " p\nend\n";
     SAME(refusal(whole), "");
@@ -103,10 +104,3 @@ void damaged() {
 }
 
 } // namespace
-
-int main() {
-    choices();
-    files();
-    damaged();
-    return 0;
-}

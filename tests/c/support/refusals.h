@@ -9,6 +9,13 @@
 
 /* The call succeeds. */
 #define OK(call) CHECK((call) == zemm_success)
+/* Calls of the fixture, and the ends of its objects. They may fail in tests that define these. */
+#ifndef MUST
+#define MUST(call) OK(call)
+#endif
+#ifndef MUST_END
+#define MUST_END(call) OK(call)
+#endif
 /* The call is refused with this status, and the sentence contains the word. */
 #define REFUSED(status, word, call)                                                                          \
     do {                                                                                                     \

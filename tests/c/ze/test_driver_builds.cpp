@@ -6,10 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "check.h"
+#include "child.h"
 #include "common/error.hpp"
 #include "primitive/spirv.hpp"
 #include "ze/device.hpp"
@@ -23,8 +21,7 @@ enum outcome { built = 10, from_disk };
 
 // Runs in a process of its own, because a process has only one driver.
 int build(const char *driver) {
-    const pid_t process = fork();
-    if (process == 0) {
+    return exit_code(in_child([&] {
         setenv("ZEMM_CPU_DRIVER", driver, 1);
         std::string why;
         if (!ze::device_count(zemm_cpu, why))
@@ -32,10 +29,7 @@ int build(const char *driver) {
         const auto kernel =
             ze::get_kernel(ze::open_device(zemm_cpu, 0), find_spirv("peak_f32"), "peak_f32", {}, "");
         _exit(kernel->from_disk() ? from_disk : built);
-    }
-    int status = 0;
-    CHECK(waitpid(process, &status, 0) == process && WIFEXITED(status));
-    return WEXITSTATUS(status);
+    }));
 }
 
 } // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of GPUs, and the features that follow from a model. Linked with libzemm's objects,
 // because both are internal.
-#include <cstdlib>
 #include <string>
 
 #include "same.hpp"
+#include "test_case.hpp"
 #include "ze/features.hpp"
 #include "ze/gpu_model.hpp"
 
@@ -20,7 +20,7 @@ std::string described(ip_version ip) {
 }
 
 // The IP versions by which compute-runtime knows the products.
-void ip_versions() {
+TEST(ip_versions) {
     SAME(described({0x03000000}), "xe_lp Xe-LP 8 0 32");        // TGL
     SAME(described({0x03028000}), "xe_lp Xe-LP 8 0 32");        // DG1
     SAME(described({0x030dc008}), "xe_hpg Xe-HPG 8 256 32");    // DG2 G10 C0
@@ -42,7 +42,7 @@ void ip_versions() {
     SAME(ip_version{0x030f0007}.text(), "12.60");
 }
 
-void device_ids() {
+TEST(device_ids) {
     const auto found = [](uint32_t id, uint32_t vendor = 0x8086) {
         const ip_version ip = ip_of_device_id(vendor, id);
         return ip.value ? ip.text() : "none";
@@ -70,7 +70,7 @@ std::string features(uint32_t ip, bool xmx, bool dp4a = true) {
     return gpu_features(model).names();
 }
 
-void feature_sets() {
+TEST(feature_sets) {
     SAME(features(0x030f0007, true), "dp4a,xmx,block_2d,tf32");
     SAME(features(0x030f0007, false), "dp4a,block_2d"); // a driver that reports no DPAS
     SAME(features(0x030dc008, true), "dp4a,xmx");
@@ -83,7 +83,7 @@ void feature_sets() {
     SAME(set.names(), "dp4a,block_2d");
 }
 
-void texts() {
+TEST(texts) {
     gpu_model model = {row_of({0x05004000}), {0x05004000}, true, true, 20, 8, 131072, 18874368, 2850,
                        12884901888,          4294967296};
     SAME(model.text(), "family=xe2,name=Xe2-HPG,ip=20.1,xe_cores=20,xves_per_core=8,sub_group=16,"
@@ -95,10 +95,3 @@ void texts() {
 }
 
 } // namespace
-
-int main() {
-    ip_versions();
-    device_ids();
-    feature_sets();
-    texts();
-}

@@ -19,7 +19,7 @@
 #pragma once
 
 #include "policy/amx/tiles.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 
 #if ROWS != 32 || TILE_N != 64 || LANES != 16
 #error "tiles of sums are two by two, twice"

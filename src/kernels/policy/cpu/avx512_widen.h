@@ -23,13 +23,13 @@
 #define WITH_TABLES
 #define CAN_LOOK_UP (wei_bits() == 4 || spec_look_up())
 
-#include "policy/all_columns.h"
 #include "policy/cpu/bf16.h"
 #include "policy/cpu/float_panel.h"
 #include "policy/cpu/float_src.h"
 #include "policy/cpu/small_words.h"
-#include "policy/no_ahead.h"
-#include "policy/prefetch.h"
+#include "policy/shared/all_columns.h"
+#include "policy/shared/no_ahead.h"
+#include "policy/shared/prefetch.h"
 
 #include "arithmetic/transpose.h"
 #include "policy/cpu/f8_pairs.h"

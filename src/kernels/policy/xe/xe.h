@@ -2,7 +2,7 @@
 // What all policies for Intel GPUs share.
 #pragma once
 
-#include "policy/packed.h"
+#include "policy/shared/packed.h"
 #include "problem/spec.h"
 
 #define WEI_SHIFT 0

@@ -181,4 +181,4 @@ static inline void gather_columns(const struct wei_source *w, global const struc
         }
 }
 
-#include "policy/no_ahead.h"
+#include "policy/shared/no_ahead.h"

@@ -6,18 +6,20 @@
 
 namespace {
 
-struct InitDriverTypeDesc { // of Level Zero 1.10; headers may be older
-    ze_structure_type_t stype;
-    const void *next;
-    uint32_t flags;
-};
-using InitDrivers = ze_result_t (*)(uint32_t *, ze_driver_handle_t *, InitDriverTypeDesc *);
+using ze_cpu::InitDriverTypeDesc;
 constexpr uint32_t gpu = 1, npu = 2;
 
-void by_type() {
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeInitDrivers", &address));
-    auto init = reinterpret_cast<InitDrivers>(address);
+const ze_init_flags_t gpus_only = first_init_flags = ZE_INIT_FLAG_GPU_ONLY;
+
+TEST(type) {
+    const auto properties = filled(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, ze.zeDeviceGetProperties, device);
+    CHECK(properties.type == ZE_DEVICE_TYPE_GPU);
+}
+
+TEST(by_type) {
+    // Loaders have an answer of their own.
+    const auto init = reinterpret_cast<decltype(ze.zeInitDrivers)>(
+        got(ze.zeDriverGetExtensionFunctionAddress, driver, "zeInitDrivers"));
     for (uint32_t flags : {gpu, gpu | npu, UINT32_MAX}) {
         InitDriverTypeDesc desc{ze_structure_type_t(0x00020021), nullptr, flags};
         uint32_t count = 0;
@@ -29,21 +31,10 @@ void by_type() {
     }
     InitDriverTypeDesc desc{ze_structure_type_t(0x00020021), nullptr, npu};
     uint32_t count = 0;
-    CHECK_RESULT(init(&count, nullptr, &desc), ZE_RESULT_ERROR_UNINITIALIZED);
+    REFUSED(UNINITIALIZED, init(&count, nullptr, &desc));
     OK(ze.zeInit(ZE_INIT_FLAG_GPU_ONLY));
     if (direct) // loaders answer for drivers that are initialised already
-        CHECK_RESULT(ze.zeInit(ZE_INIT_FLAG_VPU_ONLY), ZE_RESULT_ERROR_UNINITIALIZED);
+        REFUSED(UNINITIALIZED, ze.zeInit(ZE_INIT_FLAG_VPU_ONLY));
 }
 
 } // namespace
-
-int main(int argc, char **argv) {
-    first_init_flags = ZE_INIT_FLAG_GPU_ONLY;
-    open_driver(argc, argv);
-    ze_device_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-    OK(ze.zeDeviceGetProperties(device, &properties));
-    CHECK(properties.type == ZE_DEVICE_TYPE_GPU);
-    by_type();
-    std::puts("ok");
-}

@@ -6,36 +6,28 @@
 
 #include "ze_test.h"
 
-static void properties() {
-    ze_device_properties_t p{};
-    p.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-    OK(ze.zeDeviceGetProperties(device, &p));
+TEST(properties) {
+    const auto p = filled(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, ze.zeDeviceGetProperties, device);
     CHECK(p.type == ZE_DEVICE_TYPE_CPU && p.name[0] && p.timerResolution == 1 && p.timestampValidBits == 64 &&
           p.kernelTimestampValidBits == 64 && p.maxMemAllocSize > 0);
-    ze_device_properties_t p2{};
-    p2.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
-    OK(ze.zeDeviceGetProperties(device, &p2));
+    const auto p2 = filled(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2, ze.zeDeviceGetProperties, device);
     CHECK(p2.timerResolution == 1000000000);
     CHECK(std::memcmp(&p.uuid, &p2.uuid, sizeof p.uuid) == 0);
 
-    ze_device_compute_properties_t c{};
-    c.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
-    OK(ze.zeDeviceGetComputeProperties(device, &c));
+    const auto c =
+        filled(ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES, ze.zeDeviceGetComputeProperties, device);
     CHECK(c.maxTotalGroupSize >= 64 && c.maxGroupSizeX >= 64 && c.maxSharedLocalMemory > 0 &&
           c.numSubGroupSizes > 0);
-    ze_device_module_properties_t m{};
-    m.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
-    OK(ze.zeDeviceGetModuleProperties(device, &m));
+    auto m = filled(ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES, ze.zeDeviceGetModuleProperties, device);
     CHECK(m.spirvVersionSupported >= ZE_MAKE_VERSION(1, 2) && (m.flags & ZE_DEVICE_MODULE_FLAG_FP64) &&
           m.maxArgumentsSize >= 1024);
-    ze_scheduling_hint_exp_properties_t hints{};
-    hints.stype = ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES;
+    auto hints =
+        of_type<ze_scheduling_hint_exp_properties_t>(ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES);
     hints.schedulingHintFlags = UINT32_MAX;
     m.pNext = &hints;
     OK(ze.zeDeviceGetModuleProperties(device, &m));
     CHECK(hints.schedulingHintFlags == 0); // they are accepted and have no effect
-    ze_float_atomic_ext_properties_t atomics{};
-    atomics.stype = ZE_STRUCTURE_TYPE_FLOAT_ATOMIC_EXT_PROPERTIES;
+    auto atomics = of_type<ze_float_atomic_ext_properties_t>(ZE_STRUCTURE_TYPE_FLOAT_ATOMIC_EXT_PROPERTIES);
     m.pNext = &atomics;
     OK(ze.zeDeviceGetModuleProperties(device, &m));
     const uint32_t everything = // tests/runtime/test_cpu_atomics.py runs these
@@ -48,36 +40,26 @@ static void properties() {
     uint32_t count = 0;
     OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, nullptr));
     CHECK(count == 1);
-    ze_command_queue_group_properties_t q{};
-    q.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
+    auto q = of_type<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES);
     count = 5;
     OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, &q));
     CHECK(count == 1 && q.numQueues == 1 && q.maxMemoryFillPatternSize == 128 &&
           q.flags ==
               (ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY |
                ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS));
-    ze_device_memory_properties_t mem{};
-    mem.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
+    auto mem = of_type<ze_device_memory_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
     count = 1;
     OK(ze.zeDeviceGetMemoryProperties(device, &count, &mem));
     CHECK(mem.totalSize > 0);
-    ze_device_memory_access_properties_t access{};
-    access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
-    OK(ze.zeDeviceGetMemoryAccessProperties(device, &access));
+    const auto access = filled(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES,
+                               ze.zeDeviceGetMemoryAccessProperties, device);
     CHECK(access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW);
-    ze_device_cache_properties_t cache{};
-    cache.stype = ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES;
-    OK(ze.zeDeviceGetCacheProperties(device, &count, &cache));
-    ze_device_external_memory_properties_t external{};
-    external.stype = ZE_STRUCTURE_TYPE_DEVICE_EXTERNAL_MEMORY_PROPERTIES;
-    OK(ze.zeDeviceGetExternalMemoryProperties(device, &external));
+    filled(ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES, ze.zeDeviceGetCacheProperties, device, &count);
+    const auto external = filled(ZE_STRUCTURE_TYPE_DEVICE_EXTERNAL_MEMORY_PROPERTIES,
+                                 ze.zeDeviceGetExternalMemoryProperties, device);
     CHECK(external.memoryAllocationExportTypes == ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD);
-    ze_device_p2p_properties_t p2p{};
-    p2p.stype = ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES;
-    OK(ze.zeDeviceGetP2PProperties(device, device, &p2p));
-    ze_bool_t can = 0;
-    OK(ze.zeDeviceCanAccessPeer(device, device, &can));
-    CHECK(can);
+    filled(ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES, ze.zeDeviceGetP2PProperties, device, device);
+    CHECK(got(ze.zeDeviceCanAccessPeer, device, device));
     OK(ze.zeDeviceGetStatus(device));
     count = 9;
     OK(ze.zeDeviceGetSubDevices(device, &count, nullptr));
@@ -88,37 +70,25 @@ static void properties() {
     CHECK(dev > 0 && dev2 >= dev);
 }
 
-/// The function and the structure are of Level Zero 1.13; headers may be older.
-static void vector_widths() {
-    struct {
-        ze_structure_type_t stype;
-        void *next;
-        uint32_t size, preferred[7], native[7]; // char, short, int, long, float, double, half
-    } widths{ze_structure_type_t(0x20029), nullptr, 0, {}, {}};
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeDeviceGetVectorWidthPropertiesExt", &address));
-    auto get = reinterpret_cast<ze_result_t (*)(ze_device_handle_t, uint32_t *, void *)>(address);
+TEST(vector_widths) {
+    ze_cpu::VectorWidths widths{ze_structure_type_t(0x20029), nullptr, 0, {}, {}};
     uint32_t count = 0;
-    OK(get(device, &count, nullptr));
+    OK(ze.zeDeviceGetVectorWidthPropertiesExt(device, &count, nullptr));
     CHECK(count == 1);
-    OK(get(device, &count, &widths));
+    OK(ze.zeDeviceGetVectorWidthPropertiesExt(device, &count, &widths));
     CHECK(widths.size > 0);
-    for (int i = 0; i < 7; i++)
-        CHECK(widths.preferred[i] > 0 && widths.native[i] > 0);
-    CHECK(widths.native[0] == 4 * widths.native[2]); // bytes and ints in one register
+    for (const auto &set : {widths.preferred, widths.native})
+        CHECK(set.of_char > 0 && set.of_short > 0 && set.of_int > 0 && set.of_long > 0 && set.of_float > 0 &&
+              set.of_double > 0 && set.of_half > 0);
+    CHECK(widths.native.of_char == 4 * widths.native.of_int); // bytes and ints in one register
 }
 
-static void driver_properties() {
-    ze_api_version_t version{};
-    OK(ze.zeDriverGetApiVersion(driver, &version));
+TEST(driver_properties) {
+    auto version = got(ze.zeDriverGetApiVersion, driver);
     CHECK(version == ze_api_version_t(ZE_MAKE_VERSION(1, 18)));
-    ze_driver_properties_t p{};
-    p.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
-    OK(ze.zeDriverGetProperties(driver, &p));
+    const auto p = filled(ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES, ze.zeDriverGetProperties, driver);
     CHECK(p.driverVersion != 0);
-    ze_driver_ipc_properties_t ipc{};
-    ipc.stype = ZE_STRUCTURE_TYPE_DRIVER_IPC_PROPERTIES;
-    OK(ze.zeDriverGetIpcProperties(driver, &ipc));
+    const auto ipc = filled(ZE_STRUCTURE_TYPE_DRIVER_IPC_PROPERTIES, ze.zeDriverGetIpcProperties, driver);
     CHECK(ipc.flags == (ZE_IPC_PROPERTY_FLAG_MEMORY | ZE_IPC_PROPERTY_FLAG_EVENT_POOL));
     uint32_t count = 0;
     OK(ze.zeDriverGetExtensionProperties(driver, &count, nullptr));
@@ -129,27 +99,25 @@ static void driver_properties() {
     for (std::string_view name : {"ZE_extension_float_atomics", "ZE_extension_image_query_alloc_properties",
                                   "ZE_experimental_image_memory_properties"})
         CHECK(std::ranges::count(extensions, name, &ze_driver_extension_properties_t::name) == 1);
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeEventCreate", &address));
+    auto address = got(ze.zeDriverGetExtensionFunctionAddress, driver, "zeEventCreate");
     CHECK(address);
     CHECK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeNoSuchThing", &address) != ZE_RESULT_SUCCESS);
 }
 
-static void contexts() {
+TEST(contexts) {
     OK(ze.zeContextGetStatus(context));
     OK(ze.zeContextSystemBarrier(context, device));
     ze_context_desc_t desc{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
-    ze_context_handle_t other = nullptr;
-    OK(ze.zeContextCreateEx(driver, &desc, 1, &device, &other));
+    auto other = got(ze.zeContextCreateEx, driver, &desc, 1, &device);
     const auto p = shared<int>(4096);
     OK(ze.zeContextMakeMemoryResident(other, device, p, 4096));
     OK(ze.zeContextEvictMemory(other, device, p, 4096));
     OK(ze.zeContextDestroy(other));
 }
 
-static void first_kernel() {
+TEST(first_kernel) {
     const auto module = load_module("kernels.spv");
-    const auto kernel = make_kernel(module, "scale");
+    const auto kernel = make_kernel("scale", module);
     const auto list = immediate_list();
     const int n = 1000;
     const auto a = shared<int>(n * sizeof(int)), b = shared<int>(n * sizeof(int));
@@ -162,43 +130,29 @@ static void first_kernel() {
         CHECK(b[i] == 3 * i);
 }
 
-static void nulls() {
-    const auto handle = ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    const auto pointer = ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+TEST(nulls) {
     if (!direct && !std::getenv("ZE_ENABLE_PARAMETER_VALIDATION"))
         return; // a loader with several drivers looks into handles before it calls the driver
-    CHECK_RESULT(ze.zeDriverGetProperties(nullptr, nullptr), handle);
-    CHECK_RESULT(ze.zeDriverGetProperties(driver, nullptr), pointer);
-    CHECK_RESULT(ze.zeDeviceGet(driver, nullptr, nullptr), pointer);
-    CHECK_RESULT(ze.zeDeviceGetProperties(device, nullptr), pointer);
-    CHECK_RESULT(ze.zeDeviceGetComputeProperties(nullptr, nullptr), handle);
-    CHECK_RESULT(ze.zeContextCreate(driver, nullptr, &context), pointer);
-    CHECK_RESULT(ze.zeContextDestroy(nullptr), handle);
-    CHECK_RESULT(ze.zeModuleCreate(context, device, nullptr, nullptr, nullptr), pointer);
-    CHECK_RESULT(ze.zeModuleDestroy(nullptr), handle);
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(nullptr, 0, 0, nullptr), handle);
-    CHECK_RESULT(ze.zeKernelDestroy(nullptr), handle);
-    CHECK_RESULT(ze.zeCommandListAppendBarrier(nullptr, nullptr, 0, nullptr), handle);
-    CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(nullptr, nullptr, nullptr, nullptr, 0, nullptr), handle);
-    CHECK_RESULT(ze.zeCommandQueueExecuteCommandLists(nullptr, 1, nullptr, nullptr), handle);
-    CHECK_RESULT(ze.zeEventHostSignal(nullptr), handle);
-    CHECK_RESULT(ze.zeFenceReset(nullptr), handle);
-    CHECK_RESULT(ze.zeMemFree(context, nullptr), pointer);
+    REFUSED(INVALID_NULL_HANDLE, ze.zeDriverGetProperties(nullptr, nullptr));
+    REFUSED(INVALID_NULL_POINTER, ze.zeDriverGetProperties(driver, nullptr));
+    REFUSED(INVALID_NULL_POINTER, ze.zeDeviceGet(driver, nullptr, nullptr));
+    REFUSED(INVALID_NULL_POINTER, ze.zeDeviceGetProperties(device, nullptr));
+    REFUSED(INVALID_NULL_HANDLE, ze.zeDeviceGetComputeProperties(nullptr, nullptr));
+    REFUSED(INVALID_NULL_POINTER, ze.zeContextCreate(driver, nullptr, &context));
+    REFUSED(INVALID_NULL_HANDLE, ze.zeContextDestroy(nullptr));
+    REFUSED(INVALID_NULL_POINTER, ze.zeModuleCreate(context, device, nullptr, nullptr, nullptr));
+    REFUSED(INVALID_NULL_HANDLE, ze.zeModuleDestroy(nullptr));
+    REFUSED(INVALID_NULL_HANDLE, ze.zeKernelSetArgumentValue(nullptr, 0, 0, nullptr));
+    REFUSED(INVALID_NULL_HANDLE, ze.zeKernelDestroy(nullptr));
+    REFUSED_APPEND(INVALID_NULL_HANDLE, zeCommandListAppendBarrier, nullptr);
+    REFUSED_APPEND(INVALID_NULL_HANDLE, zeCommandListAppendLaunchKernel, nullptr, nullptr, nullptr);
+    REFUSED(INVALID_NULL_HANDLE, ze.zeCommandQueueExecuteCommandLists(nullptr, 1, nullptr, nullptr));
+    REFUSED(INVALID_NULL_HANDLE, ze.zeEventHostSignal(nullptr));
+    REFUSED(INVALID_NULL_HANDLE, ze.zeFenceReset(nullptr));
+    REFUSED(INVALID_NULL_POINTER, ze.zeMemFree(context, nullptr));
     const auto list = immediate_list();
-    CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, nullptr, nullptr, nullptr, 0, nullptr), handle);
-    CHECK_RESULT(ze.zeCommandListAppendMemoryCopy(list, nullptr, nullptr, 1, nullptr, 0, nullptr), pointer);
-    CHECK_RESULT(ze.zeCommandListAppendSignalEvent(list, nullptr), handle);
-    CHECK_RESULT(ze.zeCommandListAppendBarrier(list, nullptr, 2, nullptr), ZE_RESULT_ERROR_INVALID_SIZE);
-}
-
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    properties();
-    vector_widths();
-    driver_properties();
-    contexts();
-    first_kernel();
-    nulls();
-    OK(ze.zeContextDestroy(context));
-    std::puts("ok");
+    REFUSED_APPEND(INVALID_NULL_HANDLE, zeCommandListAppendLaunchKernel, list, nullptr, nullptr);
+    REFUSED_APPEND(INVALID_NULL_POINTER, zeCommandListAppendMemoryCopy, list, nullptr, nullptr, 1);
+    REFUSED(INVALID_NULL_HANDLE, ze.zeCommandListAppendSignalEvent(list, nullptr));
+    REFUSED(INVALID_SIZE, ze.zeCommandListAppendBarrier(list, nullptr, 2, nullptr));
 }

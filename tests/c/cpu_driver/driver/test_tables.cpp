@@ -54,8 +54,8 @@ void check_core(const char *name, size_t slots_in_header) {
         before = now;
     }
     void *table[room];
-    CHECK_RESULT(getter(ze_api_version_t(ZE_MAKE_VERSION(2, 0)), table), ZE_RESULT_ERROR_UNSUPPORTED_VERSION);
-    CHECK_RESULT(getter(ZE_API_VERSION_1_0, nullptr), ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+    REFUSED(UNSUPPORTED_VERSION, getter(ze_api_version_t(ZE_MAKE_VERSION(2, 0)), table));
+    REFUSED(INVALID_NULL_POINTER, getter(ZE_API_VERSION_1_0, nullptr));
 }
 
 void check_tool(const char *name) {
@@ -64,15 +64,15 @@ void check_tool(const char *name) {
     OK(getter(ZE_API_VERSION_CURRENT, table));
 }
 
-void lacking() {
+TEST(lacking) {
     void *table[room] = {};
     OK(find("zeGetDeviceExpProcAddrTable")(ZE_API_VERSION_1_4, table));
     const auto get_vertex = reinterpret_cast<decltype(&zeDeviceGetFabricVertexExp)>(table[0]);
     ze_fabric_vertex_handle_t vertex = nullptr;
-    CHECK_RESULT(get_vertex(device, &vertex), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    REFUSED(UNSUPPORTED_FEATURE, get_vertex(device, &vertex));
 }
 
-void drivers_by_type() {
+TEST(drivers_by_type) {
     struct {
         ze_structure_type_t stype;
         const void *next;
@@ -84,19 +84,18 @@ void drivers_by_type() {
     auto init = reinterpret_cast<InitDrivers>(table[1]);
     uint32_t count = 0;
     desc.flags = 1; // GPUs only
-    CHECK_RESULT(init(&count, nullptr, &desc), ZE_RESULT_ERROR_UNINITIALIZED);
+    REFUSED(UNINITIALIZED, init(&count, nullptr, &desc));
     desc.flags = UINT32_MAX;
     OK(init(&count, nullptr, &desc));
     ze_driver_handle_t handle = nullptr;
     OK(init(&count, &handle, &desc));
     CHECK(count == 1 && handle == driver);
-    CHECK_RESULT(ze.zeInit(ZE_INIT_FLAG_GPU_ONLY), ZE_RESULT_ERROR_UNINITIALIZED);
+    REFUSED(UNINITIALIZED, ze.zeInit(ZE_INIT_FLAG_GPU_ONLY));
 }
 
 } // namespace
 
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
+TEST(tables) {
 #define CORE(getter, type) check_core(#getter, sizeof(type) / sizeof(void *))
     CORE(zeGetGlobalProcAddrTable, ze_global_dditable_t);
     CORE(zeGetDriverProcAddrTable, ze_driver_dditable_t);
@@ -121,38 +120,11 @@ int main(int argc, char **argv) {
     CORE(zeGetVirtualMemProcAddrTable, ze_virtual_mem_dditable_t);
     CORE(zeGetFabricVertexExpProcAddrTable, ze_fabric_vertex_exp_dditable_t);
     CORE(zeGetFabricEdgeExpProcAddrTable, ze_fabric_edge_exp_dditable_t);
-    for (const char *name : {"zetGetDeviceProcAddrTable",
-                             "zetGetContextProcAddrTable",
-                             "zetGetCommandListProcAddrTable",
-                             "zetGetModuleProcAddrTable",
-                             "zetGetKernelProcAddrTable",
-                             "zetGetMetricGroupProcAddrTable",
-                             "zetGetMetricGroupExpProcAddrTable",
-                             "zetGetMetricProcAddrTable",
-                             "zetGetMetricStreamerProcAddrTable",
-                             "zetGetMetricQueryPoolProcAddrTable",
-                             "zetGetMetricQueryProcAddrTable",
-                             "zetGetTracerExpProcAddrTable",
-                             "zetGetDebugProcAddrTable",
-                             "zesGetDriverProcAddrTable",
-                             "zesGetDeviceProcAddrTable",
-                             "zesGetSchedulerProcAddrTable",
-                             "zesGetPerformanceFactorProcAddrTable",
-                             "zesGetPowerProcAddrTable",
-                             "zesGetFrequencyProcAddrTable",
-                             "zesGetEngineProcAddrTable",
-                             "zesGetStandbyProcAddrTable",
-                             "zesGetFirmwareProcAddrTable",
-                             "zesGetMemoryProcAddrTable",
-                             "zesGetFabricPortProcAddrTable",
-                             "zesGetTemperatureProcAddrTable",
-                             "zesGetPsuProcAddrTable",
-                             "zesGetFanProcAddrTable",
-                             "zesGetLedProcAddrTable",
-                             "zesGetRasProcAddrTable",
-                             "zesGetDiagnosticsProcAddrTable"})
-        check_tool(name);
-    lacking();
-    drivers_by_type();
-    std::puts("ok");
+#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_HAS(minor, name)
+#define ZE_CPU_NEWER(minor, name)
+#define ZE_CPU_LACKS(minor, name)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter) check_tool(#getter);
+#include "border/tables.def"
 }

@@ -20,15 +20,6 @@ constexpr uint32_t events = first_link + chains * (2 * links + 1);
 constexpr uint64_t forever = UINT64_MAX;
 constexpr uint32_t ipc_flags = ZE_EVENT_POOL_FLAG_IPC | ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
 
-// functions.h lacks these; headers may be older than the last one.
-ze_result_t (*open_pool)(ze_context_handle_t, ze_ipc_event_pool_handle_t, ze_event_pool_handle_t *);
-ze_result_t (*close_pool)(ze_event_pool_handle_t);
-ze_result_t (*put)(ze_context_handle_t, ze_ipc_event_pool_handle_t);
-
-template <class F> void look_up(const char *name, unsigned slot, F &function) {
-    function = reinterpret_cast<F>(newer_function(name, "zeGetEventPoolProcAddrTable", slot));
-}
-
 /// What each process has of the shared pool and memory.
 struct Shared {
     ze_event_pool_handle_t pool = nullptr;
@@ -51,7 +42,7 @@ struct Shared {
 
 void add(ze_command_list_handle_t list, const Shared &with, ze_event_handle_t signal,
          std::vector<ze_event_handle_t> waits) {
-    const auto kernel = make_kernel(with.module, "add_one");
+    const auto kernel = make_kernel("add_one", with.module);
     set_arg(kernel, 0, with.values);
     launch(list, kernel, count / 64, 64, signal, std::move(waits));
 }
@@ -135,7 +126,7 @@ void do_as_asked(char kind, Shared &with) {
         OK(ze.zeEventHostSignal(second));
         break;
     case 't':
-        CHECK_RESULT(ze.zeEventHostSynchronize(second, 1'000'000), ZE_RESULT_NOT_READY);
+        NOT_READY(ze.zeEventHostSynchronize(second, 1'000'000));
         break;
     case 'g':
         given_up(with);
@@ -153,20 +144,19 @@ void serve(int socket) {
         if (message.kind == 'x')
             break;
         put_descriptor(descriptor, message.events);
-        const ze_result_t result = open_pool(context, message.events, &with.pool);
+        const ze_result_t result = ze.zeEventPoolOpenIpcHandle(context, message.events, &with.pool);
         if (message.kind == 'r') {
-            CHECK_RESULT(result, ZE_RESULT_ERROR_INVALID_ARGUMENT);
+            REFUSED(INVALID_ARGUMENT, result);
         } else {
             OK(result);
-            void *memory = nullptr;
-            OK(ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &memory));
+            auto memory = got(ze.zeMemOpenIpcHandle, context, device, message.memory, 0);
             with.values = static_cast<int *>(memory);
             with.make_events();
             do_as_asked(message.kind, with);
             with.destroy_events();
             OK(ze.zeMemCloseIpcHandle(context, memory));
-            CHECK_RESULT(ze.zeEventPoolDestroy(with.pool), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-            OK(close_pool(with.pool));
+            REFUSED(INVALID_ARGUMENT, ze.zeEventPoolDestroy(with.pool));
+            OK(ze.zeEventPoolCloseIpcHandle(with.pool));
         }
         if (descriptor >= 0)
             close(descriptor);
@@ -183,9 +173,7 @@ struct Test {
     Message message{};
 
     Test(Other &to) : other(to) {
-        const ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
-        void *memory = nullptr;
-        OK(ze.zeMemAllocDevice(context, &desc, chains * bytes, 0, device, &memory));
+        void *memory = allocate(ZE_MEMORY_TYPE_DEVICE, chains * bytes);
         OK(ze.zeMemGetIpcHandle(context, memory, &message.memory));
         std::memset(memory, 0, chains * bytes);
         with.values = static_cast<int *>(memory);
@@ -195,8 +183,8 @@ struct Test {
     }
     ~Test() {
         with.destroy_events();
-        OK(put(context, message.events));
-        CHECK_RESULT(close_pool(with.pool), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        OK(ze.zeEventPoolPutIpcHandle(context, message.events));
+        REFUSED(INVALID_ARGUMENT, ze.zeEventPoolCloseIpcHandle(with.pool));
         OK(ze.zeEventPoolDestroy(with.pool));
         OK(ze.zeMemFree(context, with.values));
         OK(ze.zeModuleDestroy(with.module));
@@ -262,7 +250,7 @@ void seen_at_once(Other &other) {
         else
             OK(ze.zeEventHostSynchronize(test.with.event[ping], forever));
         test.ask('s');
-        CHECK_RESULT(ze.zeEventQueryStatus(test.with.event[ping]), ZE_RESULT_NOT_READY);
+        NOT_READY(ze.zeEventQueryStatus(test.with.event[ping]));
         OK(ze.zeEventQueryStatus(test.with.event[pong]));
         OK(ze.zeEventHostReset(test.with.event[pong]));
     }
@@ -289,11 +277,11 @@ void refusals(Other &other) {
     ze_ipc_mem_handle_t wrong{};
     std::memcpy(wrong.data, handle.data, sizeof wrong.data);
     wrong.data[0] = wrong.data[1] = 0x7f; // no descriptor of this process
-    CHECK_RESULT(ze.zeMemOpenIpcHandle(context, device, wrong, 0, &memory), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    REFUSED(INVALID_ARGUMENT, ze.zeMemOpenIpcHandle(context, device, wrong, 0, &memory));
 
     const auto plain = make_pool(1);
     ze_ipc_event_pool_handle_t none{};
-    CHECK_RESULT(ze.zeEventPoolGetIpcHandle(plain, &none), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    REFUSED(INVALID_ARGUMENT, ze.zeEventPoolGetIpcHandle(plain, &none));
 }
 
 /// A file with the name and the seals of this driver's that is shorter than a pool's header, or than what
@@ -311,7 +299,7 @@ void short_files() {
         ze_ipc_event_pool_handle_t handle{};
         std::memcpy(handle.data, &descriptor, sizeof descriptor);
         ze_event_pool_handle_t pool = nullptr;
-        CHECK_RESULT(open_pool(context, handle, &pool), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        REFUSED(INVALID_ARGUMENT, ze.zeEventPoolOpenIpcHandle(context, handle, &pool));
         close(descriptor);
     }
 }
@@ -366,11 +354,6 @@ void forked(Other &other) {
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    look_up("zeEventPoolOpenIpcHandle", 3, open_pool);
-    look_up("zeEventPoolCloseIpcHandle", 4, close_pool);
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeEventPoolPutIpcHandle", &address));
-    put = reinterpret_cast<decltype(put)>(address);
     if (argc > 2) {
         serve(std::atoi(argv[2]));
         return 0;

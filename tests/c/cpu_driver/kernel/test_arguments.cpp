@@ -3,9 +3,6 @@
 // Values that are shorter or longer than their argument, local memory, and queries of a kernel.
 #include "ze_test.h"
 
-static ze_module_handle_t module;
-static ze_command_list_handle_t list;
-
 struct Tail { // as in launches.cl
     int64_t a;
     char b;
@@ -19,8 +16,8 @@ static void set(ze_kernel_handle_t kernel, uint32_t index, size_t size, const vo
 }
 
 /// A shorter value is taken, and zeros follow it.
-static void sizes() {
-    const auto kernel = make_kernel(module, "sizes");
+TEST(sizes) {
+    const auto kernel = make_kernel("sizes", loaded("launches.spv"));
     const auto out = shared<uint64_t>(5 * sizeof(uint64_t));
     const uint64_t wide = UINT64_MAX;
     const int vector[5] = {1, 2, 3, 4, 5}, minus_one = -1;
@@ -66,8 +63,8 @@ static void sizes() {
 }
 
 /// An integer may have more bytes than the argument if its value fits.
-static void wider_integers() {
-    const auto kernel = make_kernel(module, "narrow");
+TEST(wider_integers) {
+    const auto kernel = make_kernel("narrow", loaded("launches.spv"));
     int64_t out[4];
     const void *pointer = out;
     set(kernel, 4, 8, &pointer);
@@ -92,32 +89,28 @@ static void wider_integers() {
 }
 
 /// The append refuses too much local memory, as only then all arguments are known.
-static void local_memory() {
-    const auto kernel = make_kernel(module, "sizes");
-    ze_device_compute_properties_t device_properties{};
-    device_properties.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
-    OK(ze.zeDeviceGetComputeProperties(device, &device_properties));
+TEST(local_memory) {
+    const auto kernel = make_kernel("sizes", loaded("launches.spv"));
+    const auto device_properties =
+        filled(ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES, ze.zeDeviceGetComputeProperties, device);
     for (uint32_t index : {0u, 1u, 2u, 3u, 4u})
         set(kernel, index, 0, nullptr);
     uint64_t out[5], *pointer = out;
     set(kernel, 6, 8, &pointer);
     set(kernel, 5, size_t(device_properties.maxSharedLocalMemory) + 1, nullptr);
     const ze_group_count_t one{1, 1, 1};
-    CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, kernel, &one, nullptr, 0, nullptr),
-                 ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY);
+    REFUSED_APPEND(OUT_OF_DEVICE_MEMORY, zeCommandListAppendLaunchKernel, list, kernel, &one);
     set(kernel, 5, 4096, nullptr);
-    OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &one, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendLaunchKernel, list, kernel, &one);
     finish(list);
-    ze_kernel_properties_t p{};
-    p.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
-    OK(ze.zeKernelGetProperties(kernel, &p));
+    const auto p = filled(ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES, ze.zeKernelGetProperties, kernel);
     CHECK(p.localMemSize == 4096);
     int value = 0;
     set(kernel, 5, 4, &value, ZE_RESULT_ERROR_INVALID_ARGUMENT);
 }
 
 static std::string attributes_of(const char *name) {
-    const auto kernel = make_kernel(module, name);
+    const auto kernel = make_kernel(name, loaded("launches.spv"));
     uint32_t size = 0;
     OK(ze.zeKernelGetSourceAttributes(kernel, &size, nullptr));
     CHECK(size >= 1);
@@ -135,60 +128,37 @@ static std::string attributes_of(const char *name) {
     std::fill(text.begin(), text.end(), '#');
     if (size > 1) {
         uint32_t shorter = size - 1;
-        CHECK_RESULT(ze.zeKernelGetSourceAttributes(kernel, &shorter, &mine), ZE_RESULT_ERROR_INVALID_SIZE);
+        REFUSED(INVALID_SIZE, ze.zeKernelGetSourceAttributes(kernel, &shorter, &mine));
         CHECK(text[0] == '#');
     }
     char *nowhere = nullptr;
-    CHECK_RESULT(ze.zeKernelGetSourceAttributes(kernel, &size, &nowhere),
-                 ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+    REFUSED(INVALID_NULL_POINTER, ze.zeKernelGetSourceAttributes(kernel, &size, &nowhere));
     OK(ze.zeKernelGetSourceAttributes(kernel, &size, &mine));
     return mine;
 }
 
-static void attributes() {
+TEST(attributes) {
     CHECK(attributes_of("hints") == "work_group_size_hint(4,2,1) vec_type_hint(float4)");
     CHECK(attributes_of("required") == "reqd_work_group_size(16,2,1) intel_reqd_sub_group_size(8)");
     CHECK(attributes_of("sizes").empty());
 }
 
-/// ze_kernel_max_group_size_properties_ext_t, which older headers lack.
-struct MaxGroupSize {
-    ze_structure_type_t stype;
-    void *next;
-    uint32_t max_group_size;
-};
-
-static void properties() {
-    const auto kernel = make_kernel(module, "count_items");
-    MaxGroupSize most{ze_structure_type_t(0x10013), nullptr, 0};
-    ze_kernel_properties_t p{};
-    p.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
-    p.pNext = &most;
-    OK(ze.zeKernelGetProperties(kernel, &p));
-    CHECK(most.max_group_size > 0);
-    OK(ze.zeKernelSetGroupSize(kernel, most.max_group_size, 1, 1));
-    CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, most.max_group_size + 1, 1, 1),
-                 ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION);
+TEST(properties) {
+    const auto kernel = make_kernel("count_items", loaded("launches.spv"));
+    ze_cpu::MaxGroupSizeProperties most{ze_cpu::structure_type_max_group_size, nullptr, 0};
+    filled(ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES, &most, ze.zeKernelGetProperties, kernel);
+    CHECK(most.maxGroupSize > 0);
+    OK(ze.zeKernelSetGroupSize(kernel, most.maxGroupSize, 1, 1));
+    REFUSED(INVALID_GROUP_SIZE_DIMENSION, ze.zeKernelSetGroupSize(kernel, most.maxGroupSize + 1, 1, 1));
     ze_scheduling_hint_exp_desc_t hint{ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_DESC, nullptr, 0};
     for (hint.flags = 0; hint.flags < 8; hint.flags++)
         OK(ze.zeKernelSchedulingHintExp(kernel, &hint));
-    CHECK_RESULT(ze.zeKernelSchedulingHintExp(kernel, &hint), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    REFUSED(INVALID_ENUMERATION, ze.zeKernelSchedulingHintExp(kernel, &hint));
 }
 
-struct KernelAllocation { // ze_kernel_allocation_exp_properties_t, of newer headers
-    uint32_t stype;
-    void *next;
-    uint64_t base;
-    size_t size;
-    ze_memory_type_t type;
-    uint32_t argument;
-};
-
-static void allocations() {
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeKernelGetAllocationPropertiesExp", &address));
-    auto get = reinterpret_cast<ze_result_t (*)(ze_kernel_handle_t, uint32_t *, KernelAllocation *)>(address);
-    const auto kernel = make_kernel(module, "sizes");
+TEST(allocations) {
+    const auto get = ze.zeKernelGetAllocationPropertiesExp;
+    const auto kernel = make_kernel("sizes", loaded("launches.spv"));
     uint32_t count = 0;
     OK(get(kernel, &count, nullptr));
     CHECK(count == 0);
@@ -199,21 +169,8 @@ static void allocations() {
     set(kernel, 6, 8, &inside);
     OK(get(kernel, &count, nullptr));
     CHECK(count == 1);
-    KernelAllocation found{};
+    ze_cpu::KernelAllocation found{};
     OK(get(kernel, &count, &found));
     CHECK(found.base == reinterpret_cast<uintptr_t>(&out[0]) && found.size == 5 * sizeof(uint64_t) &&
-          found.type == ZE_MEMORY_TYPE_SHARED && found.argument == 6);
-}
-
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    module = load_module("launches.spv").release();
-    list = immediate_list().release();
-    sizes();
-    wider_integers();
-    local_memory();
-    attributes();
-    properties();
-    allocations();
-    std::puts("ok");
+          found.type == ZE_MEMORY_TYPE_SHARED && found.argIndex == 6);
 }

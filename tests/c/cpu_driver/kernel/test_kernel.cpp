@@ -7,9 +7,6 @@
 
 #include "spirv_edit.h"
 
-static ze_module_handle_t module;
-static ze_command_list_handle_t list;
-
 struct Args { // as in kernels.cl
     char tag;
     uint64_t out;
@@ -17,8 +14,8 @@ struct Args { // as in kernels.cl
     int n[3];
 };
 
-static void structures() {
-    const auto kernel = make_kernel(module, "by_value");
+TEST(structures) {
+    const auto kernel = make_kernel("by_value");
     std::vector<unsigned char> memory(64 + 1);
     unsigned char *odd = memory.data() + 3; // memory from malloc, odd offset
     odd[0] = 100;
@@ -41,28 +38,24 @@ static void structures() {
     launch(list, kernel, 1, 1);
     finish(list);
     CHECK(out[0] == 50 + 4 + 5 + 3 + 100 + 20);
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, sizeof args - 5, &args),
-                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    REFUSED(INVALID_KERNEL_ARGUMENT_SIZE, ze.zeKernelSetArgumentValue(kernel, 2, sizeof args - 5, &args));
     std::free(out - 1);
 }
 
-static void bad_arguments() {
-    const auto kernel = make_kernel(module, "scale");
+TEST(bad_arguments) {
+    const auto kernel = make_kernel("scale");
     int value = 1;
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 3, 4, &value),
-                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
+    REFUSED(INVALID_KERNEL_ARGUMENT_INDEX, ze.zeKernelSetArgumentValue(kernel, 3, 4, &value));
     const int64_t wide = int64_t(1) << 40;
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, 8, &wide),
-                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, 4, &value),
-                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    REFUSED(INVALID_KERNEL_ARGUMENT_SIZE, ze.zeKernelSetArgumentValue(kernel, 2, 8, &wide));
+    REFUSED(INVALID_KERNEL_ARGUMENT_SIZE, ze.zeKernelSetArgumentValue(kernel, 0, 4, &value));
     ze_group_count_t groups{1, 1, 1};
-    CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr),
-                 ZE_RESULT_ERROR_INVALID_ARGUMENT); // not all arguments are set
+    REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendLaunchKernel, list, kernel,
+                   &groups); // not all arguments are set
 }
 
-static void null_pointers() {
-    const auto kernel = make_kernel(module, "null_check");
+TEST(null_pointers) {
+    const auto kernel = make_kernel("null_check");
     const auto out = shared<int>(4);
     int *const null = nullptr;
     set_arg(kernel, 1, out);
@@ -80,8 +73,8 @@ static void null_pointers() {
     }
 }
 
-static void local_memory(ze_module_handle_t of) {
-    const auto kernel = make_kernel(of, "local_sum");
+static void local_sum(ze_module_handle_t of) {
+    const auto kernel = make_kernel("local_sum", of);
     std::vector<int> a(256), sums(4);
     for (int i = 0; i < 256; i++)
         a[size_t(i)] = i;
@@ -95,8 +88,12 @@ static void local_memory(ze_module_handle_t of) {
         CHECK(sums[size_t(g)] == 64 * 64 * g + 63 * 32);
 }
 
+TEST(local_memory) {
+    local_sum(loaded("kernels.spv"));
+}
+
 /// Barriers as the instructions of SPV_INTEL_split_barrier, which llvm-spirv-15 does not write.
-static void split_barriers() {
+TEST(split_barriers) {
     SpirvModule code(read_file("kernels.spv"));
     std::vector<SpirvModule::Words> split;
     for (SpirvModule::Words &instruction : code.instructions) {
@@ -116,11 +113,11 @@ static void split_barriers() {
                               SpirvModule::made(spv::OpExtension, with_text({}, "SPV_INTEL_split_barrier"))});
     Owned<ze_module_handle_t> split_module;
     OK(build(code.bytes(), &split_module));
-    local_memory(split_module);
+    local_sum(split_module);
 }
 
-static void many_types() {
-    const auto kernel = make_kernel(module, "many_types");
+TEST(many_types) {
+    const auto kernel = make_kernel("many_types");
     double out = 0, *pointer = &out;
     char c = 1;
     unsigned char u[4] = {0, 0, 0, 2};
@@ -136,12 +133,11 @@ static void many_types() {
     CHECK(out == 55);
 }
 
-static void group_sizes() {
-    const auto bad = ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
-    const auto kernel = make_kernel(module, "ids");
-    CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 0, 1, 1), bad);
-    CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 1u << 30, 1, 1), bad);
-    CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 1024, 1024, 1024), bad);
+TEST(group_sizes) {
+    const auto kernel = make_kernel("ids");
+    REFUSED(INVALID_GROUP_SIZE_DIMENSION, ze.zeKernelSetGroupSize(kernel, 0, 1, 1));
+    REFUSED(INVALID_GROUP_SIZE_DIMENSION, ze.zeKernelSetGroupSize(kernel, 1u << 30, 1, 1));
+    REFUSED(INVALID_GROUP_SIZE_DIMENSION, ze.zeKernelSetGroupSize(kernel, 1024, 1024, 1024));
     for (uint32_t x : {1u, 7u, 64u, 1000u, 4099u})
         for (uint32_t y : {1u, 6u, 97u})
             for (uint32_t z : {1u, 5u}) {
@@ -157,32 +153,28 @@ static void group_sizes() {
     for (uint32_t offset : {0u, 10u}) {
         OK(ze.zeKernelSetGlobalOffsetExp(kernel, offset, 0, 0));
         ze_group_count_t groups{2, 2, 2};
-        OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr));
+        append(ze.zeCommandListAppendLaunchKernel, list, kernel, &groups);
         finish(list);
         for (uint64_t i = 0; i < out.size(); i++)
             CHECK(out[i] == i % 6 + offset + 1000 * (i / 6 % 4) + 1000000 * (i / 24));
     }
     ze_group_count_t none{0, 1, 1};
-    OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &none, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendLaunchKernel, list, kernel, &none);
     finish(list);
 
-    const auto fixed = make_kernel(module, "fixed_size");
-    ze_kernel_properties_t p{};
-    p.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
-    OK(ze.zeKernelGetProperties(fixed, &p));
+    const auto fixed = make_kernel("fixed_size");
+    const auto p = filled(ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES, ze.zeKernelGetProperties, fixed);
     CHECK(p.numKernelArgs == 1 && p.requiredGroupSizeX == 8 && p.requiredGroupSizeY == 2 &&
           p.requiredGroupSizeZ == 1);
-    CHECK_RESULT(ze.zeKernelSetGroupSize(fixed, 4, 4, 1), bad);
+    REFUSED(INVALID_GROUP_SIZE_DIMENSION, ze.zeKernelSetGroupSize(fixed, 4, 4, 1));
     OK(ze.zeKernelSetGroupSize(fixed, 8, 2, 1));
 }
 
-static void attributes() {
-    const auto kernel = make_kernel(module, "sub_groups");
-    ze_kernel_preferred_group_size_properties_t preferred{};
-    preferred.stype = ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES;
-    ze_kernel_properties_t p{};
-    p.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
-    p.pNext = &preferred;
+TEST(attributes) {
+    const auto kernel = make_kernel("sub_groups");
+    auto preferred = of_type<ze_kernel_preferred_group_size_properties_t>(
+        ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES);
+    auto p = of_type<ze_kernel_properties_t>(ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES, &preferred);
     OK(ze.zeKernelSetGroupSize(kernel, 32, 1, 1));
     OK(ze.zeKernelGetProperties(kernel, &p));
     CHECK(p.requiredSubgroupSize == 16 && p.maxSubgroupSize == 16 && preferred.preferredMultiple > 0);
@@ -199,23 +191,7 @@ static void attributes() {
     OK(ze.zeKernelGetName(kernel, &size, name.data()));
     CHECK(std::string(name.c_str()) == "sub_groups" && size == 11);
     OK(ze.zeKernelSetIndirectAccess(kernel, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST));
-    ze_kernel_indirect_access_flags_t flags = 0;
-    OK(ze.zeKernelGetIndirectAccess(kernel, &flags));
+    auto flags = got(ze.zeKernelGetIndirectAccess, kernel);
     CHECK(flags == ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST);
     OK(ze.zeKernelSetCacheConfig(kernel, ZE_CACHE_CONFIG_FLAG_LARGE_SLM));
-}
-
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    module = load_module("kernels.spv").release();
-    list = immediate_list().release();
-    structures();
-    bad_arguments();
-    null_pointers();
-    local_memory(module);
-    split_barriers();
-    many_types();
-    group_sizes();
-    attributes();
-    std::puts("ok");
 }

@@ -13,12 +13,9 @@ constexpr size_t bytes = 20000; // no whole number of pages
 const ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
 const ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
 
-// Of Level Zero 1.6; headers may be older.
-ze_result_t (*from_descriptor)(ze_context_handle_t, uint64_t, ze_ipc_mem_handle_t *);
-
 /// File descriptors for other APIs: exported with an allocation's properties, and imported by an
 /// allocation.
-void external() {
+TEST(external) {
     ze_external_memory_export_desc_t wanted{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC, nullptr,
                                             ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD};
     ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &wanted, 0, 0};
@@ -26,9 +23,8 @@ void external() {
     OK(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &first));
     ze_external_memory_export_fd_t out{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
                                        ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
-    ze_memory_allocation_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-    properties.pNext = &out;
+    auto properties =
+        of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES, &out);
     OK(ze.zeMemGetAllocProperties(context, first, &properties, nullptr));
     CHECK(out.fd >= 0);
     ze_external_memory_import_fd_t in{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, nullptr,
@@ -45,8 +41,7 @@ void external() {
 
     wanted.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
     desc.pNext = &wanted;
-    CHECK_RESULT(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second),
-                 ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION);
+    REFUSED(UNSUPPORTED_ENUMERATION, ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second));
 }
 
 /// The calls that may import a file descriptor. Each maps the memory and returns its address.
@@ -69,9 +64,7 @@ const Importer importers[] = {
         return ze.zeMemAllocShared(context, &device_desc, &desc, bytes, 0, device, &p);
     },
     [](const ze_external_memory_import_fd_t &in, void *&p) {
-        ze_physical_mem_desc_t desc{};
-        desc.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
-        desc.pNext = &in;
+        auto desc = of_type<ze_physical_mem_desc_t>(ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC, &in);
         OK(ze.zeVirtualMemQueryPageSize(context, device, bytes, &desc.size));
         ze_physical_mem_handle_t memory = nullptr;
         const ze_result_t result = ze.zePhysicalMemCreate(context, device, &desc, &memory);
@@ -83,15 +76,14 @@ const Importer importers[] = {
     },
     [](const ze_external_memory_import_fd_t &in, void *&p) {
         ze_ipc_mem_handle_t handle{};
-        const ze_result_t result = from_descriptor(context, uint64_t(in.fd), &handle);
+        const ze_result_t result =
+            ze.zeMemGetIpcHandleFromFileDescriptorExp(context, uint64_t(in.fd), &handle);
         return result == ZE_RESULT_SUCCESS ? ze.zeMemOpenIpcHandle(context, device, handle, 0, &p) : result;
     },
 };
 
 ze_result_t create_image(const void *next) {
-    ze_image_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC;
-    desc.pNext = next;
+    auto desc = of_type<ze_image_desc_t>(ZE_STRUCTURE_TYPE_IMAGE_DESC, next);
     desc.type = ZE_IMAGE_TYPE_2D;
     desc.format = {ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UINT, ZE_IMAGE_FORMAT_SWIZZLE_R,
                    ZE_IMAGE_FORMAT_SWIZZLE_G,      ZE_IMAGE_FORMAT_SWIZZLE_B, ZE_IMAGE_FORMAT_SWIZZLE_A};
@@ -101,7 +93,7 @@ ze_result_t create_image(const void *next) {
 }
 
 /// Memory of this driver is the same memory after each kind of import. Any other descriptor is refused.
-void imports() {
+TEST(imports) {
     ze_ipc_mem_handle_t handle{};
     const auto memory = shared<char>(bytes);
     OK(ze.zeMemGetIpcHandle(context, memory, &handle));
@@ -117,8 +109,8 @@ void imports() {
         *memory = ++value;
         CHECK(*static_cast<char *>(again) == value);
     }
-    CHECK_RESULT(create_image(&in), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
-    CHECK(last_refusal().find("external memory") != std::string::npos);
+    REFUSED(UNSUPPORTED_FEATURE, create_image(&in));
+    SAYS("external memory");
 
     constexpr int all_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     auto sealed = [](const char *name, int seals) {
@@ -133,8 +125,8 @@ void imports() {
         in.fd = foreign;
         for (const Importer import : importers) {
             void *p = nullptr;
-            CHECK_RESULT(import(in, p), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-            CHECK(last_refusal().find("file descriptor " + std::to_string(foreign)) != std::string::npos);
+            REFUSED(INVALID_ARGUMENT, import(in, p));
+            SAYS("file descriptor " + std::to_string(foreign));
         }
         close(foreign);
     }
@@ -145,27 +137,13 @@ void imports() {
     const ze_device_mem_alloc_desc_t on_device{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &in, 0, 0};
     const ze_host_mem_alloc_desc_t on_host{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, &second, 0};
     void *p = nullptr;
-    CHECK_RESULT(ze.zeMemAllocShared(context, &on_device, &on_host, bytes, 0, device, &p),
-                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    CHECK(last_refusal().find("two file descriptors") != std::string::npos);
-    CHECK_RESULT(ze.zeMemAllocDevice(context, &on_device, bytes + (1 << 20), 0, device, &p),
-                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    CHECK(last_refusal().find(std::to_string(bytes + (1 << 20))) != std::string::npos);
+    REFUSED(INVALID_ARGUMENT, ze.zeMemAllocShared(context, &on_device, &on_host, bytes, 0, device, &p));
+    SAYS("two file descriptors");
+    REFUSED(INVALID_ARGUMENT, ze.zeMemAllocDevice(context, &on_device, bytes + (1 << 20), 0, device, &p));
+    SAYS(std::to_string(bytes + (1 << 20)));
     close(second.fd);
     in.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_WIN32;
-    CHECK_RESULT(ze.zeMemAllocDevice(context, &on_device, bytes, 0, device, &p),
-                 ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION);
+    REFUSED(UNSUPPORTED_ENUMERATION, ze.zeMemAllocDevice(context, &on_device, bytes, 0, device, &p));
 }
 
 } // namespace
-
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeMemGetIpcHandleFromFileDescriptorExp", &address));
-    from_descriptor = reinterpret_cast<decltype(from_descriptor)>(address);
-    external();
-    imports();
-    OK(ze.zeContextDestroy(context));
-    std::puts("ok");
-}

@@ -11,9 +11,6 @@
 
 namespace {
 
-ze_module_handle_t module;
-ze_command_list_handle_t list;
-
 struct Format {
     ze_image_format_layout_t layout;
     ze_image_format_type_t type;
@@ -26,8 +23,7 @@ constexpr Format floats_r{ZE_IMAGE_FORMAT_LAYOUT_32, ZE_IMAGE_FORMAT_TYPE_FLOAT}
 
 ze_image_desc_t describe(ze_image_type_t type, const Format &f, size_t width, uint32_t height = 1,
                          uint32_t depth = 1, uint32_t levels = 0) {
-    ze_image_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC;
+    auto desc = of_type<ze_image_desc_t>(ZE_STRUCTURE_TYPE_IMAGE_DESC);
     desc.flags = ZE_IMAGE_FLAG_KERNEL_WRITE;
     desc.type = type;
     desc.format = {f.layout, f.type, f.x, f.y, f.z, f.w};
@@ -39,26 +35,22 @@ ze_image_desc_t describe(ze_image_type_t type, const Format &f, size_t width, ui
 }
 
 Owned<ze_image_handle_t> make_image(const ze_image_desc_t &desc) {
-    ze_image_handle_t image = nullptr;
-    OK(ze.zeImageCreate(context, device, &desc, &image));
-    return Owned(image);
+    return made(ze.zeImageCreate, context, device, &desc);
 }
 
 Owned<ze_sampler_handle_t> make_sampler(ze_sampler_address_mode_t address, ze_sampler_filter_mode_t filter,
                                         bool normalized) {
-    ze_sampler_desc_t desc{ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, address, filter, normalized};
-    ze_sampler_handle_t sampler = nullptr;
-    OK(ze.zeSamplerCreate(context, device, &desc, &sampler));
-    return Owned(sampler);
+    const ze_sampler_desc_t desc{ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, address, filter, normalized};
+    return made(ze.zeSamplerCreate, context, device, &desc);
 }
 
 template <class T> void upload(ze_image_handle_t image, const std::vector<T> &data) {
-    OK(ze.zeCommandListAppendImageCopyFromMemory(list, image, data.data(), nullptr, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendImageCopyFromMemory, list, image, data.data(), nullptr);
     finish(list);
 }
 template <class T> std::vector<T> download(ze_image_handle_t image, size_t count) {
     std::vector<T> data(count);
-    OK(ze.zeCommandListAppendImageCopyToMemory(list, data.data(), image, nullptr, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendImageCopyToMemory, list, data.data(), image, nullptr);
     finish(list);
     return data;
 }
@@ -73,7 +65,7 @@ template <class T> std::vector<T> counting(size_t count, T first) {
 void launch_3d(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z) {
     OK(ze.zeKernelSetGroupSize(kernel, 1, 1, 1));
     ze_group_count_t count{x, y, z};
-    OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &count, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendLaunchKernel, list, kernel, &count);
 }
 
 /// The formula of the OpenCL specification for a linear filter, clamped to the edge.
@@ -90,7 +82,7 @@ float interpolated(const std::vector<float> &texels, int width, int height, floa
            a * b * texel(i + 1, j + 1);
 }
 
-void samplers() {
+TEST(samplers) {
     constexpr int width = 5, height = 3;
     std::vector<float> texels(width * height);
     for (size_t i = 0; i < texels.size(); i++)
@@ -101,7 +93,7 @@ void samplers() {
                                                    {3.3f, 2.2f}, {-0.7f, -1.2f}, {6.5f, 1.5f}, {2.5f, 9.0f}};
     const auto count = uint32_t(points.size());
     std::vector<std::array<float, 4>> out(count);
-    const auto kernel = make_kernel(module, "sample_2d");
+    const auto kernel = make_kernel("sample_2d", loaded("images.spv"));
     auto run = [&](ze_sampler_address_mode_t address, ze_sampler_filter_mode_t filter, bool normalized) {
         auto sampler = make_sampler(address, filter, normalized);
         set_args(kernel, image, sampler, points.data(), out.data());
@@ -141,19 +133,19 @@ void samplers() {
     ze_sampler_desc_t bad{ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, ze_sampler_address_mode_t(9),
                           ZE_SAMPLER_FILTER_MODE_LINEAR, 1};
     ze_sampler_handle_t none = nullptr;
-    CHECK_RESULT(ze.zeSamplerCreate(context, device, &bad, &none), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    REFUSED(INVALID_ENUMERATION, ze.zeSamplerCreate(context, device, &bad, &none));
     bad = {ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, ZE_SAMPLER_ADDRESS_MODE_CLAMP,
            ze_sampler_filter_mode_t(2), 1};
-    CHECK_RESULT(ze.zeSamplerCreate(context, device, &bad, &none), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    REFUSED(INVALID_ENUMERATION, ze.zeSamplerCreate(context, device, &bad, &none));
 }
 
 /// Samplers that are constants of a kernel repeat for normalised coordinates only, too.
-void constant_samplers() {
+TEST(constant_samplers) {
     const auto image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 2));
     upload(image, std::vector<float>{0, 1, 2, 3, 10, 11, 12, 13});
     const float at[3][2] = {{2.5f, 1.5f}, {0.5f, 0.5f}, {1.375f, 1.75f}};
     std::vector<std::array<float, 4>> out(3);
-    const auto kernel = make_kernel(module, "sample_by_constants");
+    const auto kernel = make_kernel("sample_by_constants", loaded("images.spv"));
     set_args(kernel, image, &at[0], out.data());
     launch_3d(kernel, 3, 1, 1);
     finish(list);
@@ -164,14 +156,14 @@ void constant_samplers() {
 
 /// Runs a kernel that reads the image into memory.
 void read(const char *name, ze_image_handle_t image, void *to, uint32_t x, uint32_t y) {
-    const auto kernel = make_kernel(module, name);
+    const auto kernel = make_kernel(name, loaded("images.spv"));
     set_args(kernel, image, to);
     launch_3d(kernel, x, y, 1);
     finish(list);
 }
 
 /// An image of each type goes through a kernel and back.
-void types() {
+TEST(types) {
     const auto bytes = counting<uint8_t>(2 * 3 * 4 * 4, 1);
     struct {
         ze_image_type_t type;
@@ -184,7 +176,7 @@ void types() {
         const ze_image_desc_t desc = describe(row.type, bytes_rgba, row.x, row.y, row.z, row.z);
         auto from = make_image(desc);
         const auto to = make_image(desc);
-        const auto kernel = make_kernel(module, row.kernel);
+        const auto kernel = make_kernel(row.kernel, loaded("images.spv"));
         upload(from, bytes);
         set_args(kernel, from, to);
         launch_3d(kernel, row.x, row.y, row.z);
@@ -221,7 +213,7 @@ void types() {
 }
 
 /// Copies of regions: between images and memory, with gaps and without, and between images.
-void regions() {
+TEST(regions) {
     constexpr size_t width = 6, height = 5;
     const auto ints = counting<uint32_t>(width * height, 0);
     const auto a = make_image(describe(ZE_IMAGE_TYPE_2D, ints_r, width, height));
@@ -229,28 +221,26 @@ void regions() {
     upload(a, ints);
     upload(b, std::vector<uint32_t>(width * height, 777));
     const ze_image_region_t from{1, 2, 0, 3, 2, 1}, to{2, 0, 0, 3, 2, 1};
-    OK(ze.zeCommandListAppendImageCopyRegion(list, b, a, &to, &from, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendImageCopyRegion, list, b, a, &to, &from);
     auto result = download<uint32_t>(b, width * height);
     for (size_t y = 0; y < height; y++)
         for (size_t x = 0; x < width; x++) {
             const bool inside = x >= 2 && x < 5 && y < 2;
             CHECK(result[y * width + x] == (inside ? (y + 2) * width + x - 1 : 777));
         }
-    OK(ze.zeCommandListAppendImageCopy(list, b, a, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendImageCopy, list, b, a);
     CHECK(download<uint32_t>(b, width * height) == ints);
 
     std::vector<uint32_t> part(6, 9), gaps(20, 9);
-    OK(ze.zeCommandListAppendImageCopyToMemory(list, part.data(), a, &from, nullptr, 0, nullptr));
-    OK(ze.zeCommandListAppendImageCopyToMemoryExt(list, gaps.data(), a, &from, 5 * 4, 0, nullptr, 0,
-                                                  nullptr));
+    append(ze.zeCommandListAppendImageCopyToMemory, list, part.data(), a, &from);
+    append(ze.zeCommandListAppendImageCopyToMemoryExt, list, gaps.data(), a, &from, 5 * 4, 0);
     finish(list);
     for (size_t i = 0; i < 6; i++)
         CHECK(part[i] == (2 + i / 3) * width + 1 + i % 3 && gaps[i / 3 * 5 + i % 3] == part[i]);
     CHECK(gaps[3] == 9 && gaps[4] == 9 && gaps[8] == 9);
     for (uint32_t &value : gaps)
         value += 1000;
-    OK(ze.zeCommandListAppendImageCopyFromMemoryExt(list, a, gaps.data(), &to, 5 * 4, 0, nullptr, 0,
-                                                    nullptr));
+    append(ze.zeCommandListAppendImageCopyFromMemoryExt, list, a, gaps.data(), &to, 5 * 4, 0);
     result = download<uint32_t>(a, width * height);
     CHECK(result[2] == 1000 + part[0] && result[width + 4] == 1000 + part[5] && result[5] == 5);
 
@@ -259,38 +249,30 @@ void regions() {
     const auto cube = make_image(cube_desc);
     upload(cube, counting<uint32_t>(8, 0));
     std::vector<uint32_t> spread(32, 5);
-    OK(ze.zeCommandListAppendImageCopyToMemoryExt(list, spread.data(), cube, nullptr, 3 * 4, 9 * 4, nullptr,
-                                                  0, nullptr));
+    append(ze.zeCommandListAppendImageCopyToMemoryExt, list, spread.data(), cube, nullptr, 3 * 4, 9 * 4);
     finish(list);
     for (uint32_t i = 0; i < 8; i++)
         CHECK(spread[i / 4 * 9 + i / 2 % 2 * 3 + i % 2] == i);
     const auto levels = make_image(describe(ZE_IMAGE_TYPE_1DARRAY, ints_r, 2, 1, 1, 4));
-    OK(ze.zeCommandListAppendImageCopyFromMemoryExt(list, levels, spread.data(), nullptr, 3 * 4, 0, nullptr,
-                                                    0, nullptr));
+    append(ze.zeCommandListAppendImageCopyFromMemoryExt, list, levels, spread.data(), nullptr, 3 * 4, 0);
     const auto rows = download<uint32_t>(levels, 8);
     CHECK(rows[0] == 0 && rows[1] == 1 && rows[2] == 2 && rows[3] == 3 && rows[6] == 4);
 
-    const auto invalid = ZE_RESULT_ERROR_INVALID_ARGUMENT;
     const ze_image_region_t outside{4, 0, 0, 3, 1, 1}, other{0, 0, 0, 3, 1, 1};
-    CHECK_RESULT(ze.zeCommandListAppendImageCopyToMemory(list, part.data(), a, &outside, nullptr, 0, nullptr),
-                 invalid);
-    CHECK_RESULT(ze.zeCommandListAppendImageCopyRegion(list, b, a, &to, &other, nullptr, 0, nullptr),
-                 invalid);
+    REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendImageCopyToMemory, list, part.data(), a, &outside);
+    REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendImageCopyRegion, list, b, a, &to, &other);
     CHECK_RESULT(ze.zeCommandListAppendImageCopyRegion(list, a, a, &to, &from, nullptr, 0, nullptr),
                  ZE_RESULT_SUCCESS);
     const ze_image_region_t close{2, 1, 0, 3, 2, 1};
-    CHECK_RESULT(ze.zeCommandListAppendImageCopyRegion(list, a, a, &close, &to, nullptr, 0, nullptr),
-                 ZE_RESULT_ERROR_OVERLAPPING_REGIONS);
-    CHECK_RESULT(
-        ze.zeCommandListAppendImageCopyToMemoryExt(list, gaps.data(), a, &from, 4, 0, nullptr, 0, nullptr),
-        ZE_RESULT_ERROR_INVALID_SIZE);
+    REFUSED_APPEND(OVERLAPPING_REGIONS, zeCommandListAppendImageCopyRegion, list, a, a, &close, &to);
+    REFUSED_APPEND(INVALID_SIZE, zeCommandListAppendImageCopyToMemoryExt, list, gaps.data(), a, &from, 4, 0);
     const auto bytes = make_image(describe(ZE_IMAGE_TYPE_2D, bytes_rgba, width, height));
-    CHECK_RESULT(ze.zeCommandListAppendImageCopy(list, bytes, a, nullptr, 0, nullptr), invalid);
+    REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendImageCopy, list, bytes, a);
     finish(list);
 }
 
 /// Copies of no pixels wait and signal, and copy nothing.
-void empty_regions() {
+TEST(empty_regions) {
     const auto pixels = counting<uint32_t>(16, 5);
     const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, ints_r, 4, 4);
     const auto from = make_image(desc), to = make_image(desc);
@@ -304,7 +286,7 @@ void empty_regions() {
          {ze_image_region_t{0, 0, 0, 0, 4, 1}, {4, 0, 0, 0, 4, 1}, {0, 1, 0, 4, 0, 1}, {0, 0, 0, 0, 0, 0}}) {
         const auto check = [&](ze_result_t result) {
             OK(result);
-            CHECK_RESULT(ze.zeEventQueryStatus(done), ZE_RESULT_NOT_READY);
+            NOT_READY(ze.zeEventQueryStatus(done));
             OK(ze.zeEventHostSignal(start));
             OK(ze.zeEventHostSynchronize(done, UINT64_MAX));
             OK(ze.zeEventHostReset(start));
@@ -313,19 +295,16 @@ void empty_regions() {
         check(ze.zeCommandListAppendImageCopyRegion(list, to, from, &none, &none, done, 1, &start));
         check(ze.zeCommandListAppendImageCopyToMemory(list, memory.data(), from, &none, done, 1, &start));
         check(ze.zeCommandListAppendImageCopyFromMemory(list, to, memory.data(), &none, done, 1, &start));
-        CHECK_RESULT(
-            ze.zeCommandListAppendImageCopyRegion(list, to, from, &whole, &none, nullptr, 0, nullptr),
-            ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendImageCopyRegion, list, to, from, &whole, &none);
     }
     CHECK(memory == std::vector<uint32_t>(16, 9) && download<uint32_t>(to, 16) == pixels);
     const ze_image_region_t outside{5, 0, 0, 0, 1, 1};
-    CHECK_RESULT(
-        ze.zeCommandListAppendImageCopyToMemory(list, memory.data(), from, &outside, nullptr, 0, nullptr),
-        ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendImageCopyToMemory, list, memory.data(), from,
+                   &outside);
 }
 
 /// Sizes and pitches, in bytes, and numbers of images.
-void properties() {
+TEST(properties) {
     const uint32_t w = 7, h = 5, d = 3;
     struct {
         ze_image_type_t type;
@@ -339,16 +318,15 @@ void properties() {
     std::vector<Owned<ze_image_handle_t>> images; // all at once
     auto ask = [&](const ze_image_desc_t &desc) {
         images.push_back(make_image(desc));
-        ze_image_allocation_ext_properties_t allocation{};
-        allocation.stype = ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES;
-        OK(ze.zeImageGetAllocPropertiesExt(context, images.back(), &allocation));
-        ids.push_back(allocation.id);
-        OK(ze.zeImageGetAllocPropertiesExt(context, images.back(), &allocation));
-        CHECK(allocation.id == ids.back());
-        ze_image_memory_properties_exp_t memory{};
-        memory.stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES;
-        OK(ze.zeImageGetMemoryPropertiesExp(images.back(), &memory));
-        return memory;
+        const auto id = [&] {
+            return filled(ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES, ze.zeImageGetAllocPropertiesExt,
+                          context, images.back())
+                .id;
+        };
+        ids.push_back(id());
+        CHECK(id() == ids.back());
+        return filled(ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES, ze.zeImageGetMemoryPropertiesExp,
+                      images.back());
     };
     constexpr Format byte{ZE_IMAGE_FORMAT_LAYOUT_8, ZE_IMAGE_FORMAT_TYPE_UNORM};
     constexpr Format wide{ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32, ZE_IMAGE_FORMAT_TYPE_FLOAT};
@@ -362,8 +340,7 @@ void properties() {
         CHECK(memory.rowPitch == 32 && memory.slicePitch == 32 && memory.size == 32);
     }
     const auto usm = shared<char>(1);
-    ze_memory_allocation_properties_t of_usm{};
-    of_usm.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    auto of_usm = of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
     OK(ze.zeMemGetAllocProperties(context, usm, &of_usm, nullptr));
     ids.push_back(of_usm.id);
     CHECK(std::set(ids.begin(), ids.end()).size() == ids.size() && !std::ranges::count(ids, 0));
@@ -371,28 +348,24 @@ void properties() {
     // No image is exported.
     ze_external_memory_export_fd_t file{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
                                         ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
-    ze_image_allocation_ext_properties_t allocation{};
-    allocation.stype = ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES;
-    allocation.pNext = &file;
-    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(context, images[0], &allocation),
-                 ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    auto allocation = of_type<ze_image_allocation_ext_properties_t>(
+        ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES, &file);
+    REFUSED(UNSUPPORTED_FEATURE, ze.zeImageGetAllocPropertiesExt(context, images[0], &allocation));
     CHECK(file.fd == -1 && last_refusal().find("allocation properties") != std::string::npos);
-    ze_image_memory_properties_exp_t memory{};
-    memory.stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES;
-    memory.pNext = &file;
-    CHECK_RESULT(ze.zeImageGetMemoryPropertiesExp(images[0], &memory), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    auto memory =
+        of_type<ze_image_memory_properties_exp_t>(ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES, &file);
+    REFUSED(UNSUPPORTED_FEATURE, ze.zeImageGetMemoryPropertiesExp(images[0], &memory));
     if (!direct)
         return; // a loader looks into handles before it calls the driver
-    const auto handle = ZE_RESULT_ERROR_INVALID_NULL_HANDLE, pointer = ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(nullptr, images[0], &allocation), handle);
-    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(context, nullptr, &allocation), handle);
-    CHECK_RESULT(ze.zeImageGetAllocPropertiesExt(context, images[0], nullptr), pointer);
-    CHECK_RESULT(ze.zeImageGetMemoryPropertiesExp(nullptr, &memory), handle);
-    CHECK_RESULT(ze.zeImageGetMemoryPropertiesExp(images[0], nullptr), pointer);
+    REFUSED(INVALID_NULL_HANDLE, ze.zeImageGetAllocPropertiesExt(nullptr, images[0], &allocation));
+    REFUSED(INVALID_NULL_HANDLE, ze.zeImageGetAllocPropertiesExt(context, nullptr, &allocation));
+    REFUSED(INVALID_NULL_POINTER, ze.zeImageGetAllocPropertiesExt(context, images[0], nullptr));
+    REFUSED(INVALID_NULL_HANDLE, ze.zeImageGetMemoryPropertiesExp(nullptr, &memory));
+    REFUSED(INVALID_NULL_POINTER, ze.zeImageGetMemoryPropertiesExp(images[0], nullptr));
 }
 
 /// A regular list, held back by an event of the host, and executed twice.
-void recorded() {
+TEST(recorded) {
     const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, bytes_rgba, 2, 2);
     auto image = make_image(desc), result = make_image(desc);
     std::vector<uint8_t> in(16), out(16);
@@ -400,13 +373,13 @@ void recorded() {
     const auto queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
     const auto pool = make_pool(2);
     const auto start = make_event(pool, 0), uploaded = make_event(pool, 1);
-    auto kernel = make_kernel(module, "double_2d");
+    auto kernel = make_kernel("double_2d", loaded("images.spv"));
     set_args(kernel, image, result);
     OK(ze.zeKernelSetGroupSize(kernel, 1, 1, 1));
     const ze_group_count_t groups{2, 2, 1};
     OK(ze.zeCommandListAppendImageCopyFromMemory(record, image, in.data(), nullptr, uploaded, 1, &start));
     OK(ze.zeCommandListAppendLaunchKernel(record, kernel, &groups, nullptr, 1, &uploaded));
-    OK(ze.zeCommandListAppendImageCopyToMemory(record, out.data(), result, nullptr, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendImageCopyToMemory, record, out.data(), result, nullptr);
     OK(ze.zeCommandListClose(record));
     image.end(); // the list holds it
     kernel.end();
@@ -424,8 +397,8 @@ void recorded() {
 
 /// A kernel must not keep the image of an earlier launch: handles of destroyed images are used
 /// again for others.
-void handles_come_back() {
-    const auto kernel = make_kernel(module, "size_2d");
+TEST(handles_come_back) {
+    const auto kernel = make_kernel("size_2d", loaded("images.spv"));
     for (int i = 1; i < 40; i++) {
         const auto image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, size_t(i), uint32_t(2 * i)));
         int size[2] = {};
@@ -436,12 +409,11 @@ void handles_come_back() {
     }
 }
 
-void formats() {
+TEST(formats) {
     using F = ze_image_format_type_t;
     const auto r = ZE_IMAGE_FORMAT_SWIZZLE_R, g = ZE_IMAGE_FORMAT_SWIZZLE_G, b = ZE_IMAGE_FORMAT_SWIZZLE_B,
                a = ZE_IMAGE_FORMAT_SWIZZLE_A, zero = ZE_IMAGE_FORMAT_SWIZZLE_0, x = ZE_IMAGE_FORMAT_SWIZZLE_X;
-    ze_image_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_IMAGE_PROPERTIES;
+    auto properties = of_type<ze_image_properties_t>(ZE_STRUCTURE_TYPE_IMAGE_PROPERTIES);
     auto ask = [&](const Format &format) {
         const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, format, 4, 4);
         ze_image_handle_t image = nullptr;
@@ -473,11 +445,11 @@ void formats() {
     CHECK_RESULT(ask({ZE_IMAGE_FORMAT_LAYOUT_8, ZE_IMAGE_FORMAT_TYPE_UNORM, r, x, x, x}), ZE_RESULT_SUCCESS);
     CHECK_RESULT(ask({ZE_IMAGE_FORMAT_LAYOUT_8, ZE_IMAGE_FORMAT_TYPE_UNORM, zero, zero, zero, r}),
                  ZE_RESULT_SUCCESS);
-    CHECK_RESULT(ask({ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UINT, a, a, a, a}),
-                 ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT);
+    REFUSED(UNSUPPORTED_IMAGE_FORMAT,
+            ask({ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UINT, a, a, a, a}));
     for (auto layout :
          {ZE_IMAGE_FORMAT_LAYOUT_NV12, ZE_IMAGE_FORMAT_LAYOUT_5_6_5, ZE_IMAGE_FORMAT_LAYOUT_10_10_10_2})
-        CHECK_RESULT(ask({layout, ZE_IMAGE_FORMAT_TYPE_UNORM}), ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT);
+        REFUSED(UNSUPPORTED_IMAGE_FORMAT, ask({layout, ZE_IMAGE_FORMAT_TYPE_UNORM}));
 
     // Blue first in memory: a kernel still sees each channel in its place.
     const Format bgra{ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UNORM, b, g, r, a};
@@ -485,7 +457,7 @@ void formats() {
     upload(image, std::vector<uint8_t>{0, 51, 255, 102});
     const float at[2] = {0.5f, 0.5f};
     float out[4] = {};
-    const auto kernel = make_kernel(module, "sample_2d");
+    const auto kernel = make_kernel("sample_2d", loaded("images.spv"));
     const auto sampler = make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_NEAREST, false);
     set_args(kernel, image, sampler, &at[0], &out[0]);
     launch_3d(kernel, 1, 1, 1);
@@ -493,64 +465,40 @@ void formats() {
     CHECK(out[0] == 1 && std::fabs(out[1] - 0.2f) < 1e-6f && out[2] == 0 && std::fabs(out[3] - 0.4f) < 1e-6f);
 }
 
-void bad_input() {
+TEST(bad_input) {
     Owned<ze_image_handle_t> image;
-    ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, floats_r, 1 << 20, 4);
-    CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-    desc.width = 0;
-    CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-    desc = describe(ze_image_type_t(9), floats_r, 4, 4);
-    CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_INVALID_ENUMERATION);
-    desc = describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 4);
+    const auto create = [&](const ze_image_desc_t &desc) {
+        return ze.zeImageCreate(context, device, &desc, &image);
+    };
+    REFUSED(UNSUPPORTED_SIZE, create(describe(ZE_IMAGE_TYPE_2D, floats_r, 1 << 20, 4)));
+    REFUSED(UNSUPPORTED_SIZE, create(describe(ZE_IMAGE_TYPE_2D, floats_r, 0, 4)));
+    REFUSED(INVALID_ENUMERATION, create(describe(ze_image_type_t(9), floats_r, 4, 4)));
+    ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 4);
     desc.flags = 1u << 5;
-    CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    REFUSED(INVALID_ENUMERATION, create(desc));
 
-    const auto kernel = make_kernel(module, "size_2d");
+    const auto kernel = make_kernel("size_2d", loaded("images.spv"));
     uint32_t word = 0;
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, sizeof word, &word),
-                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, sizeof image, nullptr),
-                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, sizeof image, &image),
-                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    REFUSED(INVALID_KERNEL_ARGUMENT_SIZE, ze.zeKernelSetArgumentValue(kernel, 0, sizeof word, &word));
+    REFUSED(INVALID_ARGUMENT, ze.zeKernelSetArgumentValue(kernel, 0, sizeof image, nullptr));
+    REFUSED(INVALID_ARGUMENT, ze.zeKernelSetArgumentValue(kernel, 0, sizeof image, &image));
 
     // An image of another type is refused when OpenCL sees it, with the launch.
     int size[2] = {};
     image = make_image(describe(ZE_IMAGE_TYPE_3D, floats_r, 4, 4, 4));
     set_args(kernel, image, &size[0]);
     const ze_group_count_t groups{1, 1, 1};
-    CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr),
-                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendLaunchKernel, list, kernel, &groups);
 
     desc.flags = 0;
     image = make_image(desc);
     OK(ze.zeContextMakeImageResident(context, device, image));
     OK(ze.zeContextEvictImage(context, device, image));
-    ze_device_image_properties_t limits{};
-    limits.stype = ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES;
-    OK(ze.zeDeviceGetImageProperties(device, &limits));
+    const auto limits =
+        filled(ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES, ze.zeDeviceGetImageProperties, device);
     CHECK(limits.maxImageDims1D >= 16384 && limits.maxImageDims2D >= 16384 && limits.maxImageDims3D >= 2048 &&
           limits.maxImageBufferSize >= 65536 && limits.maxImageArraySlices >= 2048 &&
           limits.maxSamplers >= 16 && limits.maxReadImageArgs >= 128 && limits.maxWriteImageArgs >= 64);
 }
 
 } // namespace
-
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    module = load_module("images.spv").release();
-    list = immediate_list().release();
-    samplers();
-    constant_samplers();
-    types();
-    regions();
-    empty_regions();
-    properties();
-    recorded();
-    handles_come_back();
-    formats();
-    bad_input();
-    destroy(list);
-    destroy(module);
-    std::puts("ok");
-}

@@ -15,24 +15,10 @@ namespace {
 
 constexpr int count = 5000; // no whole number of pages
 constexpr size_t bytes = count * sizeof(int);
-const ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
-const ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
-
-// These functions are of Level Zero 1.6; headers may be older.
-ze_result_t (*put)(ze_context_handle_t, ze_ipc_mem_handle_t);
-ze_result_t (*get_descriptor)(ze_context_handle_t, ze_ipc_mem_handle_t, uint64_t *);
-ze_result_t (*from_descriptor)(ze_context_handle_t, uint64_t, ze_ipc_mem_handle_t *);
-
-template <class F> void look_up(const char *name, F &function) {
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, name, &address));
-    function = reinterpret_cast<F>(address);
-}
-
 /// The other process: adds 1 to what it is sent.
 void serve(int socket) {
     const auto module = load_module("kernels.spv");
-    const auto add = make_kernel(module, "add_one");
+    const auto add = make_kernel("add_one", module);
     const auto list = immediate_list();
     for (;;) {
         int descriptor = -1;
@@ -43,7 +29,7 @@ void serve(int socket) {
         void *memory = nullptr, *again = nullptr;
         ze_result_t result = ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &memory);
         if (message.kind == 'r') {
-            CHECK_RESULT(result, ZE_RESULT_ERROR_INVALID_ARGUMENT);
+            REFUSED(INVALID_ARGUMENT, result);
         } else {
             OK(result);
             OK(ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &again));
@@ -52,9 +38,9 @@ void serve(int socket) {
             launch(list, add, count / 8, 8);
             finish(list);
             CHECK(std::memcmp(memory, again, bytes) == 0); // one memory in two places
-            CHECK_RESULT(ze.zeMemFree(context, memory), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+            REFUSED(INVALID_ARGUMENT, ze.zeMemFree(context, memory));
             OK(ze.zeMemCloseIpcHandle(context, memory));
-            CHECK_RESULT(ze.zeMemCloseIpcHandle(context, memory), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+            REFUSED(INVALID_ARGUMENT, ze.zeMemCloseIpcHandle(context, memory));
             OK(ze.zeMemCloseIpcHandle(context, again));
         }
         if (descriptor >= 0)
@@ -65,14 +51,7 @@ void serve(int socket) {
 }
 
 int *allocate(ze_memory_type_t type) {
-    void *p = nullptr;
-    if (type == ZE_MEMORY_TYPE_HOST)
-        OK(ze.zeMemAllocHost(context, &host_desc, bytes, 0, &p));
-    else if (type == ZE_MEMORY_TYPE_DEVICE)
-        OK(ze.zeMemAllocDevice(context, &device_desc, bytes, 0, device, &p));
-    else
-        OK(ze.zeMemAllocShared(context, &device_desc, &host_desc, bytes, 0, device, &p));
-    return static_cast<int *>(p);
+    return static_cast<int *>(::allocate(type, bytes));
 }
 
 void expect(const int *values, int added) {
@@ -97,26 +76,23 @@ void of_each_kind(Other &other) {
 
         int descriptor = -1;
         std::memcpy(&descriptor, handle.data, sizeof descriptor);
-        uint64_t same = 0;
-        OK(get_descriptor(context, handle, &same));
-        CHECK(int(same) == descriptor);
+        CHECK(int(got(ze.zeMemGetFileDescriptorFromIpcHandleExp, context, handle)) == descriptor);
         other.ask({'o', {}, {}}, descriptor); // nothing but the descriptor arrives
         expect(values, 2);
         other.ask({'o', handle, {}}, descriptor);
         expect(values, 3);
-        ze_ipc_mem_handle_t made{};
-        OK(from_descriptor(context, uint64_t(descriptor), &made));
+        const auto made = got(ze.zeMemGetIpcHandleFromFileDescriptorExp, context, uint64_t(descriptor));
         other.ask({'o', made, {}});
         expect(values, 4);
 
-        ze_memory_allocation_properties_t properties{};
-        properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+        auto properties =
+            of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
         OK(ze.zeMemGetAllocProperties(context, values, &properties, nullptr));
         CHECK(properties.type == type);
-        OK(put(context, handle));
+        OK(ze.zeMemPutIpcHandle(context, handle));
         other.ask({'o', second, {}}); // the second handle has not been put
-        OK(put(context, second));
-        OK(put(context, second)); // Level Zero knows no error for that
+        OK(ze.zeMemPutIpcHandle(context, second));
+        OK(ze.zeMemPutIpcHandle(context, second)); // Level Zero knows no error for that
         OK(ze.zeMemFree(context, values));
         other.ask({'r', handle, {}});
     }
@@ -125,11 +101,10 @@ void of_each_kind(Other &other) {
 /// Handles outlive the allocation until they are put.
 void freed_first(Other &other) {
     int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
-    ze_ipc_mem_handle_t handle{};
-    OK(ze.zeMemGetIpcHandle(context, values, &handle));
+    auto handle = got(ze.zeMemGetIpcHandle, context, values);
     OK(ze.zeMemFree(context, values));
     other.ask({'o', handle, {}});
-    OK(put(context, handle));
+    OK(ze.zeMemPutIpcHandle(context, handle));
     other.ask({'r', handle, {}});
 }
 
@@ -156,8 +131,7 @@ void of_a_fifo(Other &other, ze_ipc_mem_handle_t handle) {
 /// What is no handle, or means something else, is refused in both processes.
 void forged(Other &other) {
     int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
-    ze_ipc_mem_handle_t handle{};
-    OK(ze.zeMemGetIpcHandle(context, values, &handle));
+    auto handle = got(ze.zeMemGetIpcHandle, context, values);
     // The descriptor is only a hint; the rest finds the file: process at byte 8, size at 16,
     // identity at 24.
     for (size_t i : {8, 9, 10, 11, 19, 23, 24, 31, 32, 33, 39}) {
@@ -171,16 +145,15 @@ void forged(Other &other) {
     const int null = open("/dev/null", O_RDWR);
     CHECK(null >= 0);
     other.ask({'r', {}, {}}, null);
-    CHECK_RESULT(from_descriptor(context, uint64_t(null), &wrong), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    CHECK_RESULT(from_descriptor(context, UINT64_MAX, &wrong), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    REFUSED(INVALID_ARGUMENT, ze.zeMemGetIpcHandleFromFileDescriptorExp(context, uint64_t(null), &wrong));
+    REFUSED(INVALID_ARGUMENT, ze.zeMemGetIpcHandleFromFileDescriptorExp(context, UINT64_MAX, &wrong));
     close(null);
     int local = 0;
-    CHECK_RESULT(ze.zeMemGetIpcHandle(context, &local, &handle), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    CHECK_RESULT(ze.zeMemCloseIpcHandle(context, values), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    REFUSED(INVALID_ARGUMENT, ze.zeMemGetIpcHandle(context, &local, &handle));
+    REFUSED(INVALID_ARGUMENT, ze.zeMemCloseIpcHandle(context, values));
     void *memory = nullptr;
-    CHECK_RESULT(ze.zeMemOpenIpcHandle(context, device, handle, 1u << 9, &memory),
-                 ZE_RESULT_ERROR_INVALID_ENUMERATION);
-    OK(put(context, handle));
+    REFUSED(INVALID_ENUMERATION, ze.zeMemOpenIpcHandle(context, device, handle, 1u << 9, &memory));
+    OK(ze.zeMemPutIpcHandle(context, handle));
     OK(ze.zeMemFree(context, values));
 }
 
@@ -188,10 +161,8 @@ void forged(Other &other) {
 void freed_pages() {
     for (int round = 0; round < 20; round++) {
         int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
-        ze_ipc_mem_handle_t handle{};
-        OK(ze.zeMemGetIpcHandle(context, values, &handle));
-        void *mapped = nullptr;
-        OK(ze.zeMemOpenIpcHandle(context, device, handle, 0, &mapped));
+        auto handle = got(ze.zeMemGetIpcHandle, context, values);
+        auto mapped = got(ze.zeMemOpenIpcHandle, context, device, handle, 0);
         std::memset(mapped, 0x55, bytes);
         OK(ze.zeMemFree(context, values));
         std::vector<std::vector<char>> others;
@@ -204,7 +175,7 @@ void freed_pages() {
         for (size_t i = 0; i < bytes; i++)
             CHECK(static_cast<char *>(mapped)[i] == 0x55);
         OK(ze.zeMemCloseIpcHandle(context, mapped));
-        OK(put(context, handle));
+        OK(ze.zeMemPutIpcHandle(context, handle));
     }
 }
 
@@ -212,11 +183,10 @@ void freed_pages() {
 void export_under_way() {
     constexpr int many = 4 << 20, launches = 20;
     const auto module = load_module("kernels.spv");
-    const auto add = make_kernel(module, "add_one");
+    const auto add = make_kernel("add_one", module);
     const auto list = immediate_list();
     for (int round = 0; round < 5; round++) {
-        void *memory = nullptr;
-        OK(ze.zeMemAllocDevice(context, &device_desc, many * sizeof(int), 0, device, &memory));
+        void *memory = ::allocate(ZE_MEMORY_TYPE_DEVICE, many * sizeof(int));
         std::memset(memory, 0, many * sizeof(int));
         set_arg(add, 0, memory);
         std::atomic<bool> started{false};
@@ -228,13 +198,12 @@ void export_under_way() {
         });
         while (!started)
             std::this_thread::yield();
-        ze_ipc_mem_handle_t handle{};
-        OK(ze.zeMemGetIpcHandle(context, memory, &handle));
+        auto handle = got(ze.zeMemGetIpcHandle, context, memory);
         other.join();
         finish(list);
         for (int i = 0; i < many; i++)
             CHECK(static_cast<int *>(memory)[i] == launches);
-        OK(put(context, handle));
+        OK(ze.zeMemPutIpcHandle(context, handle));
         OK(ze.zeMemFree(context, memory));
     }
 }
@@ -243,7 +212,7 @@ void export_under_way() {
 /// it does.
 void export_during_a_long_kernel() {
     const auto module = load_module("kernels.spv");
-    const auto until_told = make_kernel(module, "until_told");
+    const auto until_told = make_kernel("until_told", module);
     const auto list = immediate_list();
     const auto flag = shared<volatile int>(sizeof(int));
     int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
@@ -268,7 +237,7 @@ void export_during_a_long_kernel() {
     host.join();
     finish(list);
     expect(values, 0);
-    OK(put(context, handle));
+    OK(ze.zeMemPutIpcHandle(context, handle));
     OK(ze.zeMemFree(context, values));
 }
 
@@ -280,9 +249,6 @@ int main(int argc, char **argv) {
         serve(std::atoi(argv[2]));
         return 0;
     }
-    look_up("zeMemPutIpcHandle", put);
-    look_up("zeMemGetFileDescriptorFromIpcHandleExp", get_descriptor);
-    look_up("zeMemGetIpcHandleFromFileDescriptorExp", from_descriptor);
     {
         Other other(argv);
         of_each_kind(other);

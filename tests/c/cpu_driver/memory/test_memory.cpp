@@ -3,29 +3,14 @@
 // USM: kinds, queries, alignment, bad input.
 #include "ze_test.h"
 
-static const ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
-static const ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
-
-static void *allocate(ze_memory_type_t type, size_t size, size_t alignment) {
-    void *p = nullptr;
-    if (type == ZE_MEMORY_TYPE_HOST)
-        OK(ze.zeMemAllocHost(context, &host_desc, size, alignment, &p));
-    else if (type == ZE_MEMORY_TYPE_DEVICE)
-        OK(ze.zeMemAllocDevice(context, &device_desc, size, alignment, device, &p));
-    else
-        OK(ze.zeMemAllocShared(context, &device_desc, &host_desc, size, alignment, device, &p));
-    CHECK(p);
-    return p;
-}
-
 static ze_memory_allocation_properties_t query(const void *p, ze_device_handle_t *owner = nullptr) {
-    ze_memory_allocation_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    auto properties =
+        of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
     OK(ze.zeMemGetAllocProperties(context, p, &properties, owner));
     return properties;
 }
 
-static void kinds() {
+TEST(kinds) {
     for (ze_memory_type_t type : {ZE_MEMORY_TYPE_HOST, ZE_MEMORY_TYPE_DEVICE, ZE_MEMORY_TYPE_SHARED})
         for (size_t size : {size_t(1), size_t(100), size_t(65536), size_t(9) << 20})
             for (size_t alignment : {size_t(0), size_t(1), size_t(64), size_t(4096), size_t(2) << 20}) {
@@ -37,46 +22,37 @@ static void kinds() {
                 CHECK(properties.type == type && properties.id != 0 && properties.pageSize != 0);
                 CHECK(type == ZE_MEMORY_TYPE_HOST || owner == device);
                 void *base = nullptr;
-                size_t found = 0;
-                OK(ze.zeMemGetAddressRange(context, p + size / 2, &base, &found));
+                auto found = got(ze.zeMemGetAddressRange, context, p + size / 2, &base);
                 CHECK(base == p && found == size);
                 OK(ze.zeMemGetAddressRange(context, p, nullptr, &found));
                 OK(ze.zeMemFree(context, p));
                 CHECK(query(p).type == ZE_MEMORY_TYPE_UNKNOWN);
             }
-    void *a = allocate(ZE_MEMORY_TYPE_HOST, 10, 0), *b = allocate(ZE_MEMORY_TYPE_HOST, 10, 0);
+    void *a = allocate(ZE_MEMORY_TYPE_HOST, 10), *b = allocate(ZE_MEMORY_TYPE_HOST, 10);
     CHECK(query(a).id != query(b).id);
     destroy(a);
     destroy(b);
 }
 
-static void bad_input() {
+TEST(bad_input) {
+    const ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+    const ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
     void *p = nullptr;
-    CHECK_RESULT(ze.zeMemAllocHost(context, &host_desc, 0, 0, &p), ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-    CHECK_RESULT(ze.zeMemAllocDevice(context, &device_desc, SIZE_MAX, 0, device, &p),
-                 ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-    CHECK_RESULT(ze.zeMemAllocShared(context, &device_desc, &host_desc, 16, 3, device, &p),
-                 ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
-    CHECK_RESULT(ze.zeMemAllocHost(context, &host_desc, 16, size_t(1) << 40, &p),
-                 ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+    REFUSED(UNSUPPORTED_SIZE, ze.zeMemAllocHost(context, &host_desc, 0, 0, &p));
+    REFUSED(UNSUPPORTED_SIZE, ze.zeMemAllocDevice(context, &device_desc, SIZE_MAX, 0, device, &p));
+    REFUSED(UNSUPPORTED_ALIGNMENT, ze.zeMemAllocShared(context, &device_desc, &host_desc, 16, 3, device, &p));
+    REFUSED(UNSUPPORTED_ALIGNMENT, ze.zeMemAllocHost(context, &host_desc, 16, size_t(1) << 40, &p));
     int local = 0;
     void *foreign = std::malloc(64);
     for (void *other : {static_cast<void *>(&local), foreign, reinterpret_cast<void *>(uintptr_t(8))}) {
-        CHECK_RESULT(ze.zeMemFree(context, other), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        REFUSED(INVALID_ARGUMENT, ze.zeMemFree(context, other));
         CHECK(query(other).type == ZE_MEMORY_TYPE_UNKNOWN);
         size_t size = 0;
         CHECK(ze.zeMemGetAddressRange(context, other, nullptr, &size) != ZE_RESULT_SUCCESS);
     }
     std::free(foreign);
     auto *ours = static_cast<char *>(allocate(ZE_MEMORY_TYPE_SHARED, 64, 0));
-    CHECK_RESULT(ze.zeMemFree(context, ours + 8), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    REFUSED(INVALID_ARGUMENT, ze.zeMemFree(context, ours + 8));
     OK(ze.zeMemFree(context, ours));
-    CHECK_RESULT(ze.zeMemFree(context, ours), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-}
-
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    kinds();
-    bad_input();
-    std::puts("ok");
+    REFUSED(INVALID_ARGUMENT, ze.zeMemFree(context, ours));
 }

@@ -6,9 +6,6 @@
 
 using Code = std::vector<uint8_t>;
 
-static const auto unlinked = ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED;
-static const auto link_failure = ZE_RESULT_ERROR_MODULE_LINK_FAILURE;
-
 static Owned<ze_module_handle_t>
 create(const Code &code, ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV, std::string *log = nullptr) {
     ze_module_handle_t module = nullptr;
@@ -39,9 +36,7 @@ static ze_result_t link(std::vector<ze_module_handle_t> modules, std::string *lo
 }
 
 static bool has_imports(ze_module_handle_t module) {
-    ze_module_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_MODULE_PROPERTIES;
-    OK(ze.zeModuleGetProperties(module, &properties));
+    const auto properties = filled(ZE_STRUCTURE_TYPE_MODULE_PROPERTIES, ze.zeModuleGetProperties, module);
     return properties.flags & ZE_MODULE_PROPERTY_FLAG_IMPORTS;
 }
 
@@ -51,21 +46,9 @@ static ze_result_t try_kernel(ze_module_handle_t module, const char *name) {
     return ze.zeKernelCreate(module, &desc, &kernel);
 }
 
-static std::vector<int> run(ze_module_handle_t module, const char *name, int value = 0) {
-    const auto out = shared<int>(8 * sizeof(int));
-    std::memset(out, 0, 8 * sizeof(int));
-    out[0] = value;
-    const auto kernel = make_kernel(module, name);
-    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
-    set_arg(kernel, 0, out);
-    launch(list, kernel, 1, 1);
-    return {&out[0], &out[8]};
-}
-
 static int *pointer_to(ze_module_handle_t module, const char *name, size_t expected_size) {
     size_t size = 0;
-    void *pointer = nullptr;
-    OK(ze.zeModuleGetGlobalPointer(module, name, &size, &pointer));
+    auto pointer = got(ze.zeModuleGetGlobalPointer, module, name, &size);
     CHECK(size == expected_size && pointer);
     return static_cast<int *>(pointer);
 }
@@ -83,21 +66,18 @@ static void globals(bool from_native) {
     *counter = 7;
     const int nine = 9;
     const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
-    OK(ze.zeCommandListAppendMemoryCopy(list, table + 3, &nine, sizeof nine, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendMemoryCopy, list, table + 3, &nine, sizeof nine);
     const std::vector<int> seen = run(module, "read_exporter");
     CHECK(seen[0] == 7 && seen[1] == 0 && seen[2] == 9);
     CHECK(*pointer_to(second, "counter", 4) == 40);
-    void *pointer = nullptr;
-    OK(ze.zeModuleGetGlobalPointer(module, "counter", nullptr, &pointer));
+    auto pointer = got(ze.zeModuleGetGlobalPointer, module, "counter", nullptr);
     CHECK(pointer == counter);
     size_t size = 0;
     OK(ze.zeModuleGetGlobalPointer(module, "table", &size, nullptr));
     CHECK(size == 16);
     for (const char *name : {"no_such_variable", "exported_add", "read_exporter", "calls", ""})
-        CHECK_RESULT(ze.zeModuleGetGlobalPointer(module, name, &size, &pointer),
-                     ZE_RESULT_ERROR_INVALID_GLOBAL_NAME);
-    CHECK_RESULT(ze.zeModuleGetGlobalPointer(module, nullptr, &size, &pointer),
-                 ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+        REFUSED(INVALID_GLOBAL_NAME, ze.zeModuleGetGlobalPointer(module, name, &size, &pointer));
+    REFUSED(INVALID_NULL_POINTER, ze.zeModuleGetGlobalPointer(module, nullptr, &size, &pointer));
     CHECK(!has_imports(module));
 }
 
@@ -113,7 +93,7 @@ static void function_pointers(bool from_native) {
     CHECK(function && function == again);
     const int n = 64;
     const auto out = shared<int>(n * sizeof(int));
-    const auto kernel = make_kernel(caller, "call_pointer");
+    const auto kernel = make_kernel("call_pointer", caller);
     const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     set_args(kernel, function, out);
     launch(list, kernel, 4, n / 4);
@@ -121,15 +101,12 @@ static void function_pointers(bool from_native) {
         CHECK(out[i] == 2 * i + 1);
     CHECK(run(module, "read_exporter")[1] == n);
     for (const char *name : {"no_such_function", "read_exporter", "counter"})
-        CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, name, &function),
-                     ZE_RESULT_ERROR_INVALID_FUNCTION_NAME);
+        REFUSED(INVALID_FUNCTION_NAME, ze.zeModuleGetFunctionPointer(module, name, &function));
     for (const char *name : {"with_id", "calls_with_id", "with_barrier", "with_printf"}) {
-        CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, name, &function),
-                     ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
-        CHECK(last_refusal().find(name) != std::string::npos);
+        REFUSED(UNSUPPORTED_FEATURE, ze.zeModuleGetFunctionPointer(module, name, &function));
+        SAYS(name);
     }
-    CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, "doubled_plus_one", nullptr),
-                 ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+    REFUSED(INVALID_NULL_POINTER, ze.zeModuleGetFunctionPointer(module, "doubled_plus_one", nullptr));
 }
 
 /// Kernels of one module call functions of another. The variables of each exist once.
@@ -145,7 +122,7 @@ static void two_modules(bool from_native) {
         reload(importer);
     }
     CHECK(has_imports(importer) && !has_imports(exporter));
-    CHECK_RESULT(try_kernel(importer, "use"), unlinked);
+    REFUSED(INVALID_MODULE_UNLINKED, try_kernel(importer, "use"));
     CHECK(last_refusal().find(sentence) == 0);
     uint32_t count = 0;
     OK(ze.zeModuleGetKernelNames(importer, &count, nullptr));
@@ -156,11 +133,11 @@ static void two_modules(bool from_native) {
     CHECK(*own == 6);
     *own = 60;
 
-    CHECK_RESULT(link({importer}, &log), link_failure);
+    REFUSED(MODULE_LINK_FAILURE, link({importer}, &log));
     CHECK(log.find("imports exported_add, which none of the modules exports") != std::string::npos);
-    CHECK_RESULT(try_kernel(importer, "use"), unlinked);
+    REFUSED(INVALID_MODULE_UNLINKED, try_kernel(importer, "use"));
     const auto second = load_module("link_exporter.spv");
-    CHECK_RESULT(link({exporter, importer, second}, &log), link_failure);
+    REFUSED(MODULE_LINK_FAILURE, link({exporter, importer, second}, &log));
     CHECK(log.find("imports exported_add, which several of the modules export") != std::string::npos);
 
     OK(link({importer, exporter, exporter}, &log));
@@ -180,7 +157,7 @@ static void two_modules(bool from_native) {
     CHECK(run(importer, "use")[1] == 43);
     if (from_native) { // the binary of a linked module has to be linked again
         reload(importer);
-        CHECK_RESULT(try_kernel(importer, "use"), unlinked);
+        REFUSED(INVALID_MODULE_UNLINKED, try_kernel(importer, "use"));
         OK(link({importer, exporter}));
         CHECK(run(importer, "use")[1] == 44);
     }
@@ -190,12 +167,12 @@ static void two_modules(bool from_native) {
 
 /// A library that needs another library, whose module is destroyed before its use. Two modules that
 /// need each other.
-static void many_modules() {
+TEST(many_modules) {
     auto middle = load_module("link_middle.spv"), leaf = load_module("link_leaf.spv"),
          user = load_module("link_user.spv"), other = load_module("link_other.spv");
     CHECK(has_imports(middle) && !has_imports(leaf) && has_imports(user) && has_imports(other));
     void *function = nullptr;
-    CHECK_RESULT(ze.zeModuleGetFunctionPointer(middle, "middle", &function), unlinked);
+    REFUSED(INVALID_MODULE_UNLINKED, ze.zeModuleGetFunctionPointer(middle, "middle", &function));
     OK(link({middle, leaf}));
     OK(ze.zeModuleGetFunctionPointer(middle, "middle", &function));
     leaf.end();
@@ -208,7 +185,7 @@ static void many_modules() {
 }
 
 /// A module imports a builtin that this driver has itself, and a function of another module.
-static void builtins() {
+TEST(builtins) {
     const auto importer = load_module("builtins_importer.spv"), library = load_module("library.spv");
     CHECK(has_imports(importer));
     OK(link({importer, library}));
@@ -216,7 +193,7 @@ static void builtins() {
     const auto a = shared<int>(lanes * sizeof(int));
     for (int i = 0; i < lanes; i++)
         a[i] = i;
-    const auto kernel = make_kernel(importer, "multiply_more");
+    const auto kernel = make_kernel("multiply_more", importer);
     const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     set_arg(kernel, 0, a);
     launch(list, kernel, 1, lanes);
@@ -231,7 +208,7 @@ static std::string inspect(std::vector<ze_module_handle_t> modules, uint32_t fla
     return take_log(log);
 }
 
-static void inspection() {
+TEST(inspection) {
     const auto middle = load_module("link_middle.spv"), leaf = load_module("link_leaf.spv");
     const uint32_t imports = ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS,
                    unresolvable = ZE_LINKAGE_INSPECTION_EXT_FLAG_UNRESOLVABLE_IMPORTS,
@@ -244,19 +221,14 @@ static void inspection() {
     CHECK(inspect({middle}, 0).empty());
     ze_linkage_inspection_ext_desc_t desc{ZE_STRUCTURE_TYPE_LINKAGE_INSPECTION_EXT_DESC, nullptr, 8};
     ze_module_build_log_handle_t log = nullptr;
-    CHECK_RESULT(ze.zeModuleInspectLinkageExt(&desc, 1, &middle, &log), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    REFUSED(INVALID_ENUMERATION, ze.zeModuleInspectLinkageExt(&desc, 1, &middle, &log));
 }
 
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    for (bool from_native : {false, true}) {
+TEST(by_name) {
+    for (const bool from_native : {false, true}) {
         globals(from_native);
         function_pointers(from_native);
         two_modules(from_native);
     }
-    many_modules();
-    builtins();
-    inspection();
-    CHECK_RESULT(ze.zeModuleDynamicLink(1, nullptr, nullptr), ZE_RESULT_ERROR_INVALID_NULL_POINTER);
-    std::puts("ok");
+    REFUSED(INVALID_NULL_POINTER, ze.zeModuleDynamicLink(1, nullptr, nullptr));
 }

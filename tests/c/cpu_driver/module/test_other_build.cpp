@@ -13,9 +13,7 @@
 #include "ze_test.h"
 
 static uint32_t version_of_driver() {
-    ze_driver_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
-    OK(ze.zeDriverGetProperties(driver, &properties));
+    const auto properties = filled(ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES, ze.zeDriverGetProperties, driver);
     return properties.driverVersion;
 }
 
@@ -39,7 +37,7 @@ static int load(const char *binary, const char *version) {
         OK(ze.zeModuleDestroy(module));
         return is_same ? 0 : 1;
     }
-    CHECK_RESULT(result, ZE_RESULT_ERROR_INVALID_NATIVE_BINARY);
+    REFUSED(INVALID_NATIVE_BINARY, result);
     CHECK(log.find("it was made by another build of this driver") != std::string::npos);
     // It makes its own of the same SPIR-V.
     OK(build(read_file("builtins.spv"), &module, &log, ZE_MODULE_FORMAT_IL_SPIRV));

@@ -63,17 +63,6 @@ static void without_address_space() {
     OK(driver.init(0));
 }
 
-/// At any limit the driver opens or says what is in the way.
-static void with_little_address_space() {
-    rlimit limit{};
-    CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
-    limit.rlim_cur = address_space() + std::strtoul(std::getenv("MEGABYTES"), nullptr, 10) * (1 << 20);
-    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-    const UnopenedDriver driver;
-    if (driver.init(0) != ZE_RESULT_SUCCESS)
-        refuses(driver, "ulimit -v");
-}
-
 /// A signal without a handler ends a process whose runtime never returns.
 static void with_stuck_runtime() {
     UnopenedDriver().init(0);
@@ -103,8 +92,6 @@ int main(int argc, char **argv) {
             without_threads();
         else if (way == "space")
             without_address_space();
-        else if (way == "little")
-            with_little_address_space();
         else
             with_stuck_runtime();
         return 0;
@@ -112,12 +99,6 @@ int main(int argc, char **argv) {
     open_driver(argc, argv); // skips the test where there is no runtime
     for (const char *other : {"threads", "space"})
         CHECK(run(other) == 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they end the process without memory
-    for (int megabytes = 40; megabytes <= 480; megabytes += 40) {
-        setenv("MEGABYTES", std::to_string(megabytes).c_str(), 1);
-        CHECK(run("little") == 0);
-    }
-#endif
     setenv("ZE_CPU_OPENCL_LIBRARY", argv[2], 1);
     const int status = run("stuck", SIGTERM);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);

@@ -34,9 +34,8 @@ static void cancel(const Wait &wait) {
 
 /// While a kernel runs, the thread waits inside the OpenCL runtime and must not be cancelled there.
 /// The cancellation takes effect afterwards.
-static void cancel_in_runtime(ze_command_list_handle_t list) {
-    const auto module = load_module("kernels.spv");
-    const auto kernel = make_kernel(module, "add_one");
+TEST(cancel_in_runtime) {
+    const auto kernel = make_kernel("add_one");
     const auto value = shared<int>(64 * sizeof(int));
     std::memset(value, 0, 64 * sizeof(int));
     set_arg(kernel, 0, value);
@@ -54,34 +53,28 @@ static void cancel_in_runtime(ze_command_list_handle_t list) {
 
 /// A function of the program that the driver calls, and which calls the driver.
 static void call_driver(void *event) {
-    CHECK_RESULT(ze.zeEventQueryStatus(static_cast<ze_event_handle_t>(event)), ZE_RESULT_NOT_READY);
+    NOT_READY(ze.zeEventQueryStatus(static_cast<ze_event_handle_t>(event)));
 }
 
 /// A thread that has left the driver can be cancelled as before, also after a call inside of a call. In a
 /// child of fork(), the thread that appends a function calls it.
-static void leave_nested_calls(ze_command_list_handle_t list, ze_event_handle_t event) {
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeCommandListAppendHostFunction", &address));
-    const auto append =
-        reinterpret_cast<ze_result_t (*)(ze_command_list_handle_t, void (*)(void *), void *, const void *,
-                                         ze_event_handle_t, uint32_t, ze_event_handle_t *)>(address);
+TEST(leave_nested_calls) {
+    const auto pool = make_pool(1);
+    const auto event = make_event(pool, 0);
     CHECK(in_child([&] {
-              OK(append(list, call_driver, event, nullptr, nullptr, 0, nullptr));
+              append(ze.zeCommandListAppendHostFunction, list, call_driver, ze_event_handle_t(event),
+                     nullptr);
               int state = PTHREAD_CANCEL_DISABLE;
               CHECK(!pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state) && state == PTHREAD_CANCEL_ENABLE);
           }) == 0);
 }
 
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
+/// A thread that has disabled cancellation is not cancelled.
+TEST(disabled) {
     const auto pool = make_pool(1);
     const auto event = make_event(pool, 0);
-    const auto list = immediate_list();
-    cancel_in_runtime(list);
-    leave_nested_calls(list, event);
     int from = 5, to = 0;
     OK(ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, nullptr, 1, &event));
-    // A thread that has disabled cancellation is not cancelled.
     const Wait stubborn = [&] {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
         OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX));
@@ -93,5 +86,4 @@ int main(int argc, char **argv) {
     void *result = PTHREAD_CANCELED;
     CHECK(!pthread_join(thread, &result) && !result);
     finish(list);
-    std::puts("ok");
 }

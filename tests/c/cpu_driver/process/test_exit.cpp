@@ -32,7 +32,7 @@ struct Holder {
     void be_refused() const {
         const ze_kernel_desc_t desc{ZE_STRUCTURE_TYPE_KERNEL_DESC, nullptr, 0, "no_kernel_of_this_long_name"};
         ze_kernel_handle_t kernel = nullptr;
-        CHECK_RESULT(ze.zeKernelCreate(module, &desc, &kernel), ZE_RESULT_ERROR_INVALID_KERNEL_NAME);
+        REFUSED(INVALID_KERNEL_NAME, ze.zeKernelCreate(module, &desc, &kernel));
     }
     ~Holder() {
         if (module)
@@ -54,7 +54,7 @@ struct Launching {
         for (int t = 0; t < 3; t++)
             threads.emplace_back([this, module] {
                 ze_command_list_handle_t list = immediate_list().release();
-                ze_kernel_handle_t kernel = make_kernel(module, "add_one").release();
+                ze_kernel_handle_t kernel = make_kernel("add_one", module).release();
                 set_arg(kernel, 0, shared<int>(4096).release());
                 const ze_group_count_t groups = {16, 1, 1};
                 OK(ze.zeKernelSetGroupSize(kernel, 64, 1, 1));
@@ -77,7 +77,7 @@ static Launching launching;
 [[noreturn]] static void use(int argc, char **argv, Way way) {
     open_driver(argc, argv);
     auto module = load_module("kernels.spv");
-    auto kernel = make_kernel(module, "spin");
+    auto kernel = make_kernel("spin", module);
     auto list = immediate_list();
     auto out = shared<int>(4096);
     set_args(kernel, out, way == running || way == quick ? 50000000 : 1000);
@@ -122,11 +122,11 @@ int main(int argc, char **argv) {
         if (way == beside_launches && !is_direct)
             continue;
         const int status = in_child([&] { use(argc, argv, Way(way)); });
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        if (exit_code(status) == 77)
             return 77;
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 40 + way)
+        if (exit_code(status) != 40 + way)
             std::printf("way %d ended with status 0x%x\n", way, status);
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 40 + way);
+        CHECK(exit_code(status) == 40 + way);
     }
     std::puts("ok");
 }

@@ -10,7 +10,6 @@
 
 #include "ze_test.h"
 
-static ze_module_handle_t module;
 constexpr int count = 4096;
 
 static Owned<int *> zeros() {
@@ -34,7 +33,7 @@ static void check(const int *values, int expected) {
 static void use(ze_command_list_handle_t inherited) {
     alarm(60); // this hung once
     const auto own = load_module("kernels.spv");
-    const auto kernel = make_kernel(own, "add_one");
+    const auto kernel = make_kernel("add_one", own);
     const auto list = immediate_list();
     const auto pool = make_pool(2);
     const auto start = make_event(pool, 0), end = make_event(pool, 1);
@@ -46,7 +45,7 @@ static void use(ze_command_list_handle_t inherited) {
     add(list, kernel, values, nullptr, {end});
     OK(ze.zeCommandListAppendEventReset(list, end));
     add(list, kernel, values, end);
-    CHECK_RESULT(ze.zeEventQueryStatus(end), ZE_RESULT_NOT_READY);
+    NOT_READY(ze.zeEventQueryStatus(end));
     OK(ze.zeEventHostSignal(start));
     while (ze.zeEventQueryStatus(end) == ZE_RESULT_NOT_READY) // nobody waits in the runtime
         std::this_thread::yield();
@@ -63,13 +62,13 @@ static void use(ze_command_list_handle_t inherited) {
     other.join();
 }
 
-static void beside_running_threads() {
+TEST(beside_running_threads) {
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; t++)
         threads.emplace_back([&] {
             const auto list = immediate_list();
-            const auto kernel = make_kernel(module, "add_one");
+            const auto kernel = make_kernel("add_one");
             const auto values = zeros();
             int launches = 0;
             for (; !stop; launches++) {
@@ -90,16 +89,16 @@ static void beside_running_threads() {
 
 /// A kernel that runs until the host ends it. The fork goes on without it, and the driver refuses
 /// calls in the child.
-static void beside_an_endless_kernel() {
+TEST(beside_an_endless_kernel) {
     const auto list = immediate_list();
-    const auto kernel = make_kernel(module, "until_told");
+    const auto kernel = make_kernel("until_told");
     const auto flag = shared<volatile int>(sizeof(int));
     *flag = 0;
     set_arg(kernel, 0, flag);
     launch(list, kernel, 1, 1);
     CHECK(in_child([] {
               uint32_t drivers = 0;
-              CHECK_RESULT(ze.zeDriverGet(&drivers, nullptr), ZE_RESULT_ERROR_UNINITIALIZED);
+              REFUSED(UNINITIALIZED, ze.zeDriverGet(&drivers, nullptr));
           }) == 0);
     *flag = 1;
     finish(list);
@@ -112,24 +111,20 @@ struct Calls {
     static void make(void *self) {
         auto &calls = *static_cast<Calls *>(self);
         for (int i = 0; i < 200000; i++) {
-            CHECK_RESULT(ze.zeEventQueryStatus(calls.event), ZE_RESULT_NOT_READY);
+            NOT_READY(ze.zeEventQueryStatus(calls.event));
             calls.begun = true;
         }
     }
 };
 
 /// The fork waits for the function, and the function does not wait for the fork.
-static void beside_a_host_function() {
-    using Append = ze_result_t (*)(ze_command_list_handle_t, void (*)(void *), void *, const void *,
-                                   ze_event_handle_t, uint32_t, ze_event_handle_t *);
-    void *append = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeCommandListAppendHostFunction", &append));
+TEST(beside_a_host_function) {
     const auto pool = make_pool(1);
     const auto event = make_event(pool, 0);
     Calls calls;
     calls.event = event;
     const auto list = immediate_list();
-    OK(reinterpret_cast<Append>(append)(list, Calls::make, &calls, nullptr, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendHostFunction, list, Calls::make, &calls, nullptr);
     while (!calls.begun)
         std::this_thread::yield();
     CHECK(in_child([] {
@@ -137,13 +132,4 @@ static void beside_a_host_function() {
               OK(ze.zeDriverGet(&drivers, nullptr));
           }) == 0);
     finish(list);
-}
-
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    module = load_module("kernels.spv").release();
-    beside_running_threads();
-    beside_a_host_function();
-    beside_an_endless_kernel();
-    std::puts("ok");
 }

@@ -281,12 +281,12 @@ int exits(int argc, char **argv) {
                 kind.make(w);
                 exit(kind, w, joins);
             });
-            if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+            if (exit_code(status) == 77)
                 return 77;
-            if (!WIFEXITED(status) || WEXITSTATUS(status) != 40)
+            if (exit_code(status) != 40)
                 std::printf("%s: exit %s ended with status 0x%x\n", kind.name, joins ? "and join" : "",
                             status);
-            CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 40);
+            CHECK(exit_code(status) == 40);
         }
     return 0;
 }

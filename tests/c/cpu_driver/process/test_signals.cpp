@@ -49,7 +49,7 @@ static void open_quietly(int argc, char **argv) {
     raise(SIGINT);
     CHECK(interrupts == 1);
     const auto module = load_module("kernels.spv");
-    const auto kernel = make_kernel(module, "spin");
+    const auto kernel = make_kernel("spin", module);
     const auto list = immediate_list();
     const auto out = shared<int>(4096);
     set_args(kernel, out, 10);
@@ -87,9 +87,9 @@ int main(int argc, char **argv) {
             way(argc, argv);
             std::exit(0);
         });
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        if (exit_code(status) == 77)
             return 77;
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        CHECK(exit_code(status) == 0);
     }
     std::puts("ok");
 }

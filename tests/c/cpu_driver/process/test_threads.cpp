@@ -6,11 +6,9 @@
 
 #include "ze_test.h"
 
-static ze_module_handle_t module;
-
 static void work(int id) {
     const auto list = immediate_list();
-    const auto kernel = make_kernel(module, "scale");
+    const auto kernel = make_kernel("scale");
     const auto pool = make_pool(1, ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
     const auto event = make_event(pool, 0);
     const int n = 256;
@@ -38,7 +36,7 @@ template <class Body> static void in_threads(int count, Body body) {
 static void create_and_destroy() {
     const auto pool = make_pool(1);
     const auto event = make_event(pool, 0);
-    const auto kernel = make_kernel(module, "add_one");
+    const auto kernel = make_kernel("add_one");
     const auto list = immediate_list();
     const auto a = shared<int>(100000);
     set_arg(kernel, 0, a);
@@ -50,7 +48,7 @@ static void create_and_destroy() {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // these keep freed memory
-static void leaks() {
+TEST(leaks) {
     for (int i = 0; i < 300; i++)
         create_and_destroy();
     const long before = resident_kb();
@@ -61,16 +59,12 @@ static void leaks() {
     CHECK(after < before + 8 * 1024);
 }
 #else
-static void leaks() {
+TEST(leaks) {
     create_and_destroy();
 }
 #endif
 
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    module = load_module("kernels.spv").release();
+TEST(threads) {
     in_threads(8, work);
     in_threads(4, [](int) { load_module("kernels.spv"); });
-    leaks();
-    std::puts("ok");
 }

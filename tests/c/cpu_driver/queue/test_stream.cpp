@@ -12,7 +12,6 @@
 
 #include "ze_test.h"
 
-static ze_module_handle_t module;
 static std::atomic<bool> no_threads{false};
 
 /// Replaces the function of the C library, for the driver, too.
@@ -28,7 +27,7 @@ struct HeldBack {
     Owned<ze_event_pool_handle_t> pool = make_pool(2);
     Owned<ze_event_handle_t> start = make_event(pool, 0), end = make_event(pool, 1);
     Owned<int *> value = shared<int>(4);
-    Owned<ze_kernel_handle_t> add = make_kernel(module, "add_one");
+    Owned<ze_kernel_handle_t> add = make_kernel("add_one");
     Owned<ze_command_list_handle_t> list = immediate_list();
 
     HeldBack() {
@@ -55,7 +54,8 @@ template <class Wait> static void beside(Wait wait) {
     CHECK(*held.value == 1);
 }
 
-static void waits_for_the_device() {
+TEST(waits_for_the_device) {
+    alarm(110); // a deadlock is a failure
     beside([] { OK(ze.zeDeviceSynchronize(device)); });
     beside([] {
         ze_memory_free_ext_desc_t blocking{ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC, nullptr,
@@ -65,37 +65,38 @@ static void waits_for_the_device() {
 }
 
 /// Lists come and go while a kernel runs and another thread waits for it.
-static void beside_a_kernel() {
+TEST(beside_a_kernel) {
+    alarm(110); // a deadlock is a failure
     const auto pool = make_pool(1);
     const auto done = make_event(pool, 0);
     const auto list = immediate_list();
-    const auto spin = make_kernel(module, "spin");
+    const auto spin = make_kernel("spin");
     int out[1] = {};
     set_args(spin, &out[0], 1000000000);
     launch(list, spin, 1, 1, done);
     std::thread waiting([] { OK(ze.zeDeviceSynchronize(device)); });
     for (int i = 0; i < 100; i++)
         immediate_list();
-    CHECK_RESULT(ze.zeEventQueryStatus(done), ZE_RESULT_NOT_READY);
+    NOT_READY(ze.zeEventQueryStatus(done));
     waiting.join();
     OK(ze.zeEventQueryStatus(done));
 }
 
-static void without_threads() {
+TEST(without_threads) {
     no_threads = true;
     HeldBack held;
     OK(ze.zeCommandListAppendEventReset(held.list, held.start));
     launch(held.list, held.add, 1, 1);
-    CHECK_RESULT(ze.zeCommandListHostSynchronize(held.list, 0), ZE_RESULT_NOT_READY);
+    NOT_READY(ze.zeCommandListHostSynchronize(held.list, 0));
     OK(ze.zeEventHostSignal(held.start));
     finish(held.list);
     CHECK(*held.value == 2);
-    CHECK_RESULT(ze.zeEventQueryStatus(held.start), ZE_RESULT_NOT_READY);
+    NOT_READY(ze.zeEventQueryStatus(held.start));
     no_threads = false;
 }
 
 /// One signal starts thousands of hand-overs. Each enqueues the next, but the stack does not grow.
-static void long_chain() {
+TEST(long_chain) {
     const int rounds = 5000;
     HeldBack held;
     const Owned<ze_command_list_handle_t> lists[] = {immediate_list(), immediate_list()};
@@ -115,13 +116,13 @@ static void long_chain() {
     for (ze_command_list_handle_t list : lists)
         finish(list);
     CHECK(*held.value == 1 + 2 * rounds);
-    CHECK_RESULT(ze.zeEventQueryStatus(turns[0]), ZE_RESULT_NOT_READY);
+    NOT_READY(ze.zeEventQueryStatus(turns[0]));
     OK(ze.zeEventQueryStatus(turns[1]));
 }
 
 /// A list that an event of the host holds back is executed on two queues. Each execution reads its
 /// group counts when it launches.
-static void indirect_on_two_queues() {
+TEST(indirect_on_two_queues) {
     HeldBack held[2];
     const auto list = regular_list();
     const auto sums = shared<int>(64 * 4);
@@ -129,7 +130,7 @@ static void indirect_on_two_queues() {
     std::memset(sums, 0, 64 * 4);
     set_arg(held[0].add, 0, sums);
     OK(ze.zeKernelSetGroupSize(held[0].add, 1, 1, 1));
-    OK(ze.zeCommandListAppendLaunchKernelIndirect(list, held[0].add, groups, nullptr, 0, nullptr));
+    append(ze.zeCommandListAppendLaunchKernelIndirect, list, held[0].add, groups);
     OK(ze.zeCommandListClose(list));
     const Owned<ze_command_list_handle_t> waits[] = {regular_list(), regular_list()};
     const Owned<ze_command_queue_handle_t> queues[] = {make_queue(), make_queue()};
@@ -147,18 +148,4 @@ static void indirect_on_two_queues() {
     }
     for (uint32_t i = 0; i < 64; i++)
         CHECK(sums[i] == int(i < counts[0]) + int(i < counts[1]));
-}
-
-int main(int argc, char **argv) {
-    alarm(110); // a deadlock is a failure
-    open_driver(argc, argv);
-    module = load_module("kernels.spv").release();
-    if (direct) // of 1.14: older loaders do not know zeDeviceSynchronize
-        waits_for_the_device();
-    if (direct)
-        beside_a_kernel();
-    without_threads();
-    long_chain();
-    indirect_on_two_queues();
-    std::puts("ok");
 }

@@ -31,7 +31,7 @@ static bool built_by_both(const Code &code, const std::string &what) {
     return expected;
 }
 
-static void ordinary() {
+TEST(ordinary) {
     int count = 0, built = 0, reversed = 0;
     const std::string folder = std::string(std::getenv("ZE_CPU_TEST_DIR")) + "/spirv/ordinary";
     for (const auto &file : std::filesystem::directory_iterator(folder)) {
@@ -61,7 +61,7 @@ static bool changed(const std::string &what, const std::function<void(SpirvModul
     return built_by_both(module.bytes(), what);
 }
 
-static void capabilities() {
+TEST(capabilities) {
     auto with = [](uint32_t capability) {
         return changed("capability " + std::to_string(capability),
                        [&](SpirvModule &m) { m.insert_first(spv::OpCapability, {capability}); });
@@ -71,7 +71,7 @@ static void capabilities() {
         with(capability);
 }
 
-static void headers() {
+TEST(headers) {
     for (uint32_t minor = 0; minor < 9; minor++)
         changed("version 1." + std::to_string(minor),
                 [&](SpirvModule &m) { m.header[1] = 0x10000 | minor << 8; });
@@ -80,7 +80,7 @@ static void headers() {
 }
 
 /// The runtime ends the process for languages that it does not know, so the driver refuses these.
-static void languages() {
+TEST(languages) {
     for (uint32_t language : {0u, 3u, 4u, 6u, 1u, 7u, 12u, 4096u}) {
         SpirvModule module(plain());
         for (auto &instruction : module.instructions)
@@ -137,7 +137,7 @@ static ze_result_t create_kernel(const SpirvModule &code, std::string &log) {
 
 /// Structures by value with members that are not bytes are refused. A pointer type that is
 /// announced before its definition is a member like any other.
-static void opaque_members() {
+TEST(opaque_members) {
     const SpirvModule::Words by_value{5, spv::DecorationFuncParamAttr, spv::FunctionParameterAttributeByVal};
     auto with_member = [&](const std::function<void(SpirvModule &)> &member) {
         return module_around(
@@ -156,7 +156,7 @@ static void opaque_members() {
     };
     for (const std::function<void(SpirvModule &)> &member :
          {std::function<void(SpirvModule &)>(sampler), {event}, {image}}) {
-        CHECK_RESULT(create_kernel(with_member(member), log), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+        REFUSED(UNSUPPORTED_FEATURE, create_kernel(with_member(member), log));
         CHECK(log.find("kernel kernel_of_test cannot be created: argument 0") != std::string::npos);
     }
     auto link = [](SpirvModule &m) {
@@ -170,7 +170,7 @@ static void opaque_members() {
 }
 
 /// Instructions that came into SPIR-V's core after version 1.0.
-static void newer_opcodes() {
+TEST(newer_opcodes) {
     SpirvModule m = module_around(
         [](SpirvModule &types) {
             types.add(spv::OpTypePointer, {20, spv::StorageClassCrossWorkgroup, 3});
@@ -188,15 +188,4 @@ static void newer_opcodes() {
         }
     }
     built_by_both(m.bytes(), "OpDecorateString and OpPtrEqual");
-}
-
-int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    ordinary();
-    capabilities();
-    headers();
-    languages();
-    opaque_members();
-    newer_opcodes();
-    std::puts("ok");
 }

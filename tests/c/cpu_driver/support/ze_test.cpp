@@ -3,9 +3,10 @@
 
 #include <csignal>
 #include <fstream>
+#include <map>
+#include <mutex>
 
 #include <dlfcn.h>
-#include <sys/wait.h>
 
 Functions ze;
 bool direct = false;
@@ -13,6 +14,7 @@ void *driver_library = nullptr;
 ze_driver_handle_t driver = nullptr;
 ze_device_handle_t device = nullptr;
 ze_context_handle_t context = nullptr;
+ze_command_list_handle_t list = nullptr;
 ze_init_flags_t first_init_flags = 0;
 
 namespace {
@@ -30,45 +32,47 @@ namespace {
 }
 
 using Getter = ze_result_t (*)(ze_api_version_t, void *);
-constexpr auto newest = ze_api_version_t(ZE_MAKE_VERSION(1, 18));
-
-void *slot(const char *getter_name, unsigned index) {
-    auto getter = reinterpret_cast<Getter>(dlsym(driver_library, getter_name));
-    void *table[128] = {};
-    CHECK(getter && getter(newest, table) == ZE_RESULT_SUCCESS && table[index]);
-    return table[index];
-}
 
 void take_from_tables() {
-#define TEST_TAKE(name, getter, index) ze.name = reinterpret_cast<decltype(ze.name)>(slot(#getter, index));
-    TEST_FUNCTIONS(TEST_TAKE)
-    TEST_TAKE(zeCommandListHostSynchronize, zeGetCommandListProcAddrTable, 28)
-    TEST_TAKE(zeCommandListImmediateAppendCommandListsExp, zeGetCommandListExpProcAddrTable, 1)
-    TEST_TAKE(zeDeviceSynchronize, zeGetDeviceProcAddrTable, 22)
-#undef TEST_TAKE
+    void *table[128] = {}, **slot = table;
+#define ZE_CPU_TABLE(getter)                                                                                 \
+    slot = table;                                                                                            \
+    OK(reinterpret_cast<Getter>(dlsym(driver_library, #getter))(                                             \
+        ze_api_version_t(ZE_MAKE_VERSION(1, ze_cpu::newest_minor)), table));
+#define ZE_CPU_HAS(minor, name) ze.name = reinterpret_cast<decltype(ze.name)>(*slot++);
+#define ZE_CPU_NEWER(minor, name) ZE_CPU_HAS(minor, name)
+#define ZE_CPU_LACKS(minor, name) slot++;
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"
 }
 
 void *loader = nullptr;
 
 void take_from_loader() {
-#define TEST_TAKE(name, getter, index)                                                                       \
+#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_HAS(minor, name)                                                                              \
     ze.name = reinterpret_cast<decltype(ze.name)>(dlsym(loader, #name));                                     \
     CHECK(ze.name);
-    TEST_FUNCTIONS(TEST_TAKE)
-#undef TEST_TAKE
-    ze.zeCommandListHostSynchronize = reinterpret_cast<decltype(ze.zeCommandListHostSynchronize)>(
-        dlsym(loader, "zeCommandListHostSynchronize"));
-    ze.zeCommandListImmediateAppendCommandListsExp =
-        reinterpret_cast<decltype(ze.zeCommandListImmediateAppendCommandListsExp)>(
-            dlsym(loader, "zeCommandListImmediateAppendCommandListsExp"));
+#define ZE_CPU_NEWER(minor, name) ze.name = reinterpret_cast<decltype(ze.name)>(dlsym(loader, #name));
+#define ZE_CPU_LACKS(minor, name)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"
 }
 
-/// Asks the driver for a function that an old loader does not export.
-template <class F> void ask_driver(const char *name, F &function) {
-    void *address = nullptr;
-    if (!function && ze.zeDriverGetExtensionFunctionAddress(driver, name, &address) == ZE_RESULT_SUCCESS)
-        function = reinterpret_cast<F>(address);
-    CHECK(function);
+/// Asks the driver for the functions that an old loader does not export.
+void ask_driver() {
+#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_HAS(minor, name)
+#define ZE_CPU_NEWER(minor, name)                                                                            \
+    if (!ze.name)                                                                                            \
+        ze.name =                                                                                            \
+            reinterpret_cast<decltype(ze.name)>(got(ze.zeDriverGetExtensionFunctionAddress, driver, #name));
+#define ZE_CPU_LACKS(minor, name)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"
 }
 
 /// Skips the test if the OpenCL runtime is missing. Loaders hide why a driver refuses, so this asks
@@ -91,12 +95,6 @@ UnopenedDriver::UnopenedDriver(const char *path) : library(dlopen(path, RTLD_NOW
     OK(getter(ZE_API_VERSION_1_0, table));
     init = reinterpret_cast<decltype(&zeInit)>(table[0]);
     why = reinterpret_cast<const char *(*)()>(dlsym(library, "zeCpuGetLastError"));
-}
-
-int wait_for(pid_t child) {
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child);
-    return status;
 }
 
 long resident_kb() {
@@ -144,27 +142,21 @@ void open_driver(int argc, char **argv) {
         }
     }
     CHECK(driver);
-    ask_driver("zeCommandListHostSynchronize", ze.zeCommandListHostSynchronize);
-    ask_driver("zeCommandListImmediateAppendCommandListsExp", ze.zeCommandListImmediateAppendCommandListsExp);
-    ze_context_desc_t desc{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
-    OK(ze.zeContextCreate(driver, &desc, &context));
+    ask_driver();
+    const ze_context_desc_t desc{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
+    context = got(ze.zeContextCreate, driver, &desc);
 }
 
-void *newer_function(const char *name, const char *getter, unsigned index) {
-    void *address = direct ? slot(getter, index) : dlsym(loader, name);
-    if (!address) {
-        std::printf("skipped: the loader here is older than %s\n", name);
-        std::exit(77);
-    }
-    return address;
+std::vector<TestCase> &TestCase::all() {
+    static std::vector<TestCase> tests;
+    return tests;
 }
 
 std::string last_refusal() {
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeDriverGetLastErrorDescription", &address));
-    const char *text = nullptr;
-    OK(reinterpret_cast<ze_result_t (*)(ze_driver_handle_t, const char **)>(address)(driver, &text));
-    return text;
+    // Loaders have a sentence of their own.
+    static const auto ask = reinterpret_cast<decltype(ze.zeDriverGetLastErrorDescription)>(
+        got(ze.zeDriverGetExtensionFunctionAddress, driver, "zeDriverGetLastErrorDescription"));
+    return got(ask, driver);
 }
 
 std::vector<uint8_t> read_file(const std::string &name) {
@@ -187,15 +179,58 @@ Owned<ze_module_handle_t> load_module(const char *file) {
     return Owned(module);
 }
 
-ze_result_t build(const std::vector<uint8_t> &code, ze_module_handle_t *module, std::string *log,
-                  ze_module_format_t format, const char *flags, const ze_module_constants_t *constants) {
-    const ze_module_desc_t desc{
-        ZE_STRUCTURE_TYPE_MODULE_DESC, nullptr, format, code.size(), code.data(), flags, constants};
+ze_module_handle_t loaded(const char *file) {
+    static std::mutex lock;
+    static std::map<std::string, ze_module_handle_t> modules;
+    const std::lock_guard hold(lock);
+    ze_module_handle_t &module = modules[file];
+    if (!module)
+        module = load_module(file).release();
+    return module;
+}
+
+static ze_result_t create(const ze_module_desc_t &desc, ze_module_handle_t *module, std::string *log) {
     ze_module_build_log_handle_t handle = nullptr;
     const ze_result_t result = ze.zeModuleCreate(context, device, &desc, module, log ? &handle : nullptr);
     if (log)
         *log = take_log(handle);
     return result;
+}
+
+ze_result_t build(const std::vector<uint8_t> &code, ze_module_handle_t *module, std::string *log,
+                  ze_module_format_t format, const char *flags, const ze_module_constants_t *constants) {
+    return create(
+        {ZE_STRUCTURE_TYPE_MODULE_DESC, nullptr, format, code.size(), code.data(), flags, constants}, module,
+        log);
+}
+
+ze_result_t build_linked(const std::vector<std::vector<uint8_t>> &codes, ze_module_handle_t *module,
+                         std::string *log) {
+    std::vector<size_t> sizes;
+    std::vector<const uint8_t *> inputs;
+    for (const std::vector<uint8_t> &code : codes) {
+        sizes.push_back(code.size());
+        inputs.push_back(code.data());
+    }
+    auto program = of_type<ze_module_program_exp_desc_t>(ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC);
+    program.count = uint32_t(codes.size());
+    program.inputSizes = sizes.data();
+    program.pInputModules = inputs.data();
+    // Layers check the first input here, drivers ignore it.
+    return create({ZE_STRUCTURE_TYPE_MODULE_DESC, &program, ZE_MODULE_FORMAT_IL_SPIRV, sizes[0], inputs[0],
+                   nullptr, nullptr},
+                  module, log);
+}
+
+std::vector<int> run(ze_module_handle_t module, const char *name, int value) {
+    const auto out = shared<int>(8 * sizeof(int));
+    std::memset(out, 0, 8 * sizeof(int));
+    out[0] = value;
+    const auto kernel = make_kernel(name, module);
+    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    set_arg(kernel, 0, out);
+    launch(list, kernel, 1, 1);
+    return {&out[0], &out[8]};
 }
 
 std::string take_log(ze_module_build_log_handle_t log) {
@@ -219,59 +254,51 @@ std::vector<uint8_t> native_of(ze_module_handle_t module) {
     return binary;
 }
 
-Owned<ze_kernel_handle_t> make_kernel(ze_module_handle_t module, const char *name) {
-    ze_kernel_desc_t desc{ZE_STRUCTURE_TYPE_KERNEL_DESC, nullptr, 0, name};
-    ze_kernel_handle_t kernel = nullptr;
-    OK(ze.zeKernelCreate(module, &desc, &kernel));
-    return Owned(kernel);
+Owned<ze_kernel_handle_t> make_kernel(const char *name, ze_module_handle_t module) {
+    const ze_kernel_desc_t desc{ZE_STRUCTURE_TYPE_KERNEL_DESC, nullptr, 0, name};
+    return made(ze.zeKernelCreate, module, &desc);
+}
+
+static ze_command_queue_desc_t queue_desc(ze_command_queue_mode_t mode) {
+    auto desc = of_type<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
+    desc.mode = mode;
+    return desc;
 }
 
 Owned<ze_command_list_handle_t> immediate_list(ze_command_queue_mode_t mode) {
-    ze_command_queue_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    desc.mode = mode;
-    ze_command_list_handle_t list = nullptr;
-    OK(ze.zeCommandListCreateImmediate(context, device, &desc, &list));
-    return Owned(list);
+    const auto desc = queue_desc(mode);
+    return made(ze.zeCommandListCreateImmediate, context, device, &desc);
 }
 
 Owned<ze_command_list_handle_t> regular_list() {
     const ze_command_list_desc_t desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
-    ze_command_list_handle_t list = nullptr;
-    OK(ze.zeCommandListCreate(context, device, &desc, &list));
-    return Owned(list);
+    return made(ze.zeCommandListCreate, context, device, &desc);
 }
 
 Owned<ze_command_queue_handle_t> make_queue(ze_command_queue_mode_t mode) {
-    ze_command_queue_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    desc.mode = mode;
-    ze_command_queue_handle_t queue = nullptr;
-    OK(ze.zeCommandQueueCreate(context, device, &desc, &queue));
-    return Owned(queue);
+    const auto desc = queue_desc(mode);
+    return made(ze.zeCommandQueueCreate, context, device, &desc);
 }
 
-Owned<ze_event_pool_handle_t> make_pool(uint32_t count, ze_event_pool_flags_t flags) {
-    ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, nullptr, flags, count};
-    ze_event_pool_handle_t pool = nullptr;
-    OK(ze.zeEventPoolCreate(context, &desc, 1, &device, &pool));
-    return Owned(pool);
+Owned<ze_event_pool_handle_t> make_pool(uint32_t count, ze_event_pool_flags_t flags, const void *next) {
+    const ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, next, flags, count};
+    return made(ze.zeEventPoolCreate, context, &desc, 1u, &device);
 }
 
 Owned<ze_event_handle_t> make_event(ze_event_pool_handle_t pool, uint32_t index) {
-    ze_event_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_DESC, nullptr, index, ZE_EVENT_SCOPE_FLAG_HOST,
-                         ZE_EVENT_SCOPE_FLAG_HOST};
-    ze_event_handle_t event = nullptr;
-    OK(ze.zeEventCreate(pool, &desc, &event));
-    return Owned(event);
+    const ze_event_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_DESC, nullptr, index, ZE_EVENT_SCOPE_FLAG_HOST,
+                               ZE_EVENT_SCOPE_FLAG_HOST};
+    return made(ze.zeEventCreate, pool, &desc);
 }
 
-void *allocate_shared(size_t size, size_t alignment) {
-    ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
-    ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
-    void *pointer = nullptr;
-    OK(ze.zeMemAllocShared(context, &device_desc, &host_desc, size, alignment, device, &pointer));
-    return pointer;
+void *allocate(ze_memory_type_t type, size_t size, size_t alignment) {
+    const ze_device_mem_alloc_desc_t on_device{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+    const ze_host_mem_alloc_desc_t on_host{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+    if (type == ZE_MEMORY_TYPE_HOST)
+        return got(ze.zeMemAllocHost, context, &on_host, size, alignment);
+    if (type == ZE_MEMORY_TYPE_DEVICE)
+        return got(ze.zeMemAllocDevice, context, &on_device, size, alignment, device);
+    return got(ze.zeMemAllocShared, context, &on_device, &on_host, size, alignment, device);
 }
 
 void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups, uint32_t group_size,

@@ -10,26 +10,25 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <level_zero/ze_api.h>
-#include <unistd.h>
 
-#include "functions.h"
+#include "border/entry_points.h"
+#include "child.h"
 
-/// All functions by their names: ze.zeInit(0).
+/// All functions by their names: ze.zeInit(0). A function that a loader is too old for is the driver's own.
 struct Functions {
-#define TEST_DECLARE(name, getter, slot) decltype(&::name) name = nullptr;
-    TEST_FUNCTIONS(TEST_DECLARE)
-#undef TEST_DECLARE
-    // The oldest headers lack these.
-    ze_result_t (*zeCommandListHostSynchronize)(ze_command_list_handle_t, uint64_t) = nullptr;
-    ze_result_t (*zeCommandListImmediateAppendCommandListsExp)(ze_command_list_handle_t, uint32_t,
-                                                               ze_command_list_handle_t *, ze_event_handle_t,
-                                                               uint32_t, ze_event_handle_t *) = nullptr;
-    ze_result_t (*zeDeviceSynchronize)(ze_device_handle_t) = nullptr; // direct only
+#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_HAS(minor, name) decltype(&::name) name = nullptr;
+#define ZE_CPU_NEWER(minor, name) decltype(&ze_cpu::name) name = nullptr;
+#define ZE_CPU_LACKS(minor, name)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"
 };
 extern Functions ze;
 extern bool direct; // the functions are the driver's own: nothing between them and us
@@ -37,14 +36,25 @@ extern void *driver_library;
 extern ze_driver_handle_t driver;
 extern ze_device_handle_t device;
 extern ze_context_handle_t context;
+extern ze_command_list_handle_t list;    // an immediate one, which main.cpp makes
 extern ze_init_flags_t first_init_flags; // what open_driver calls zeInit with: 0, unless a test sets it
 
 /// Opens the driver as the first argument says and makes a context. Exits with 77 to skip.
 void open_driver(int argc, char **argv);
 
-/// A function that the oldest headers lack: from the driver's table or from the loader. Exits with 77 to skip
-/// where the loader is too old.
-void *newer_function(const char *name, const char *getter, unsigned index);
+/// TEST(name) { ... }: main.cpp opens the driver and runs the tests of a program in the order of its files.
+struct TestCase {
+    TestCase(const char *its_name, void (*its_body)()) : name(its_name), body(its_body) {
+        all().push_back(*this);
+    }
+    static std::vector<TestCase> &all();
+    const char *name;
+    void (*body)();
+};
+#define TEST(name)                                                                                           \
+    static void name();                                                                                      \
+    static const TestCase test_##name(#name, name);                                                          \
+    static void name()
 
 /// A driver that nobody has initialised: its zeInit(), and its reason for the last refusal of that.
 struct UnopenedDriver {
@@ -54,22 +64,6 @@ struct UnopenedDriver {
     const char *(*why)();
 };
 
-/// Starts a process that calls `body` and exits with 0. It has a minute.
-template <class Body> pid_t start_child(Body body) {
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
-        body();
-        std::fflush(stdout);
-        _exit(0);
-    }
-    return child;
-}
-int wait_for(pid_t child); // how it has ended: the status of waitpid()
-template <class Body> int in_child(Body body) {
-    return wait_for(start_child(body));
-}
 long resident_kb(); // what of this process is in memory
 
 /// Ends a test that has failed. Without the handlers of exit(), because other threads of the test may still
@@ -97,6 +91,41 @@ long resident_kb(); // what of this process is in memory
         }                                                                                                    \
     } while (0)
 #define OK(call) CHECK_RESULT(call, ZE_RESULT_SUCCESS)
+#define NOT_READY(call) CHECK_RESULT(call, ZE_RESULT_NOT_READY)
+#define REFUSED(why, call) CHECK_RESULT(call, ZE_RESULT_ERROR_##why)
+/// The driver's sentence for the last refusal has this part.
+#define SAYS(part) CHECK(last_refusal().find(part) != std::string::npos)
+
+/// What a call writes through its last parameter.
+template <class... P>
+using Written = std::remove_pointer_t<std::tuple_element_t<sizeof...(P) - 1, std::tuple<P...>>>;
+template <class... P, class... A> auto got(ze_result_t (*call)(P...), A &&...arguments) {
+    Written<P...> value{};
+    OK(call(arguments..., &value));
+    return value;
+}
+template <class T> T of_type(ze_structure_type_t type, const void *next = nullptr) {
+    T made{};
+    made.stype = type;
+    made.pNext = const_cast<void *>(next);
+    return made;
+}
+/// A structure that a call fills, with another one behind it.
+template <class... P, class... A>
+auto filled(ze_structure_type_t type, void *next, ze_result_t (*call)(P...), A &&...arguments) {
+    auto value = of_type<Written<P...>>(type, next);
+    OK(call(arguments..., &value));
+    return value;
+}
+template <class... P, class... A>
+auto filled(ze_structure_type_t type, ze_result_t (*call)(P...), A &&...arguments) {
+    return filled(type, nullptr, call, arguments...);
+}
+#define REFUSED_APPEND(why, append, ...) REFUSED(why, ze.append(__VA_ARGS__, nullptr, 0, nullptr))
+/// Appends a command that signals nothing and waits for nothing.
+template <class... P, class... A> void append(ze_result_t (*call)(P...), A &&...arguments) {
+    OK(call(arguments..., nullptr, 0, nullptr));
+}
 
 #define TEST_DESTROY(handle, function)                                                                       \
     inline void destroy(handle object) { OK(ze.function(object)); }
@@ -140,6 +169,10 @@ public:
 private:
     T object_;
 };
+/// What a call makes.
+template <class... P, class... A> auto made(ze_result_t (*call)(P...), A &&...arguments) {
+    return Owned(got(call, arguments...));
+}
 
 std::string last_refusal(); // the driver's sentence for the last call that it refused in this thread
 std::vector<uint8_t> read_file(const std::string &name); // from the folder in ZE_CPU_TEST_DIR
@@ -148,21 +181,28 @@ Owned<ze_module_handle_t> load_module(const char *file);
 ze_result_t build(const std::vector<uint8_t> &code, ze_module_handle_t *module, std::string *log = nullptr,
                   ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV, const char *flags = nullptr,
                   const ze_module_constants_t *constants = nullptr);
+/// Links several inputs.
+ze_result_t build_linked(const std::vector<std::vector<uint8_t>> &codes, ze_module_handle_t *module,
+                         std::string *log = nullptr);
+/// Runs a kernel with one work-item, whose argument is an int that begins with `value`, and seven more.
+std::vector<int> run(ze_module_handle_t module, const char *kernel, int value = 0);
 /// The text of the log, which it destroys. Empty if there is none.
 std::string take_log(ze_module_build_log_handle_t log);
 std::vector<uint8_t> native_of(ze_module_handle_t module);
-Owned<ze_kernel_handle_t> make_kernel(ze_module_handle_t module, const char *name);
+ze_module_handle_t loaded(const char *file); // a module that all tests share
+Owned<ze_kernel_handle_t> make_kernel(const char *name, ze_module_handle_t module = loaded("kernels.spv"));
 Owned<ze_command_list_handle_t>
 immediate_list(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
 Owned<ze_command_list_handle_t> regular_list();
 Owned<ze_command_queue_handle_t>
 make_queue(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
 Owned<ze_event_pool_handle_t> make_pool(uint32_t count,
-                                        ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+                                        ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
+                                        const void *next = nullptr);
 Owned<ze_event_handle_t> make_event(ze_event_pool_handle_t pool, uint32_t index);
-void *allocate_shared(size_t size, size_t alignment);
+void *allocate(ze_memory_type_t type, size_t size, size_t alignment = 0);
 template <class T> Owned<T *> shared(size_t size, size_t alignment = 0) {
-    return Owned(static_cast<T *>(allocate_shared(size, alignment)));
+    return Owned(static_cast<T *>(allocate(ZE_MEMORY_TYPE_SHARED, size, alignment)));
 }
 
 template <class T> void set_arg(ze_kernel_handle_t kernel, uint32_t index, const T &value) {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ze_test.h"
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    list = immediate_list().release();
+    for (const TestCase &test : TestCase::all()) {
+        std::printf("%s\n", test.name);
+        test.body();
+    }
+    destroy(list);
+    OK(ze.zeContextDestroy(context));
+    std::puts("ok");
+}
