@@ -74,7 +74,7 @@ void grouped_desc::take_from_likely() {
     int index = 0;
     for (const post_op &op : asked.attr.post_ops.entries) {
         const int arg = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index++) | ZEMM_ARG_SRC_1;
-        if (op.kind == zemm_binary)
+        if (!md_is_zero(op.src1))
             arguments.at(arg).md = op.src1;
     }
 }
