@@ -146,7 +146,7 @@ def engine() -> zemm.Engine:
 
 @pytest.fixture(scope="session")
 def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What mypy has read once, for tests of the group mypy."""
+    """A cache of mypy, for tests of the group mypy."""
     return tmp_path_factory.mktemp("mypy")
 
 

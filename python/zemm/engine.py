@@ -64,10 +64,10 @@ class Engine(ProcessBound):
 
     def measure_peak(self, what: Peak) -> float:
         """Measure the device's highest rate. Operations per second, of which a multiply-add is two:
-        "int8", "f32" and "bf16" by vectors of a CPU, "amx_int8", "amx_bf16" and "amx_fp16" by its
-        tiles, "xmx_int8", "xmx_half" and "xmx_tf32" by DPAS of a GPU. Bytes per second: "copy" (bytes
-        read plus bytes written), "read". NotImplementedError: the device lacks the instructions of
-        the measuring kernel, or has them in software; or it is a GPU, and what needs a CPU."""
+        "int8", "f32" and "bf16" by vectors of a CPU, "amx_..." by its tiles, "xmx_..." by DPAS of a GPU
+        (zemm.words.Peak names all). Bytes per second: "copy" (bytes read plus bytes written), "read".
+        NotImplementedError: the device lacks the instructions of the measuring kernel, or has them in
+        software; or it is a GPU, and what needs a CPU."""
         value = library.value_of("peak", check.choice(what, Peak, "what"))
         return float(library.output("double", "engine_measure_peak", self._handle, value))
 

@@ -357,8 +357,9 @@ public:
         add(list.entries.size());
         for (const post_op &p : list.entries) {
             add_all(p.kind, p.scale, p.zero_point, p.data_type, p.alg, p.alpha, p.beta, p.mask);
-            if (p.kind == zemm_binary)
-                add_all(p.src1, p.src2);
+            for (const memory_desc *md : {&p.src1, &p.src2})
+                if (!md_is_zero(*md)) // the algorithm says whether it has the tensor
+                    add(*md);
         }
     }
 

@@ -41,6 +41,8 @@ void append_eltwise(zemm_post_ops &list, zemm_alg_kind_t alg, float alpha, float
 void append_binary(zemm_post_ops &list, zemm_alg_kind_t alg, const memory_desc &src1,
                    const memory_desc *src2);
 void append_prelu(zemm_post_ops &list, int mask);
+// "binary_add:f32:2", as in the verbose log.
+std::string post_op_text(const post_op &p);
 // The entry at index. Throws invalid_arguments if there is none or if it is of another kind.
 const post_op &post_op_at(const zemm_post_ops &list, int index, zemm_primitive_kind_t kind);
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes as text, for the verbose log and for sentences.
-#include <charconv>
 #include <initializer_list>
 #include <utility>
 
-#include "common/attr.hpp"
+#include "common/attr_ops.hpp"
 #include "common/error.hpp"
 #include "common/names.hpp"
 
@@ -48,76 +47,6 @@ std::string arg_text(int arg) {
 }
 
 namespace {
-
-// The shortest text that parses to exactly this value.
-std::string float_text(float value) {
-    char buffer[32];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-    return std::string(buffer, end);
-}
-
-std::string sum_text(const post_op &p) {
-    std::string result = "sum";
-    const bool dt = p.data_type != zemm_data_type_undef, zp = dt || p.zero_point != 0;
-    if (zp || p.scale != 1.f)
-        result += ":" + float_text(p.scale);
-    if (zp)
-        result += text(":%d", p.zero_point);
-    if (dt)
-        result += text(":%s", data_type_name(p.data_type));
-    return result;
-}
-
-std::string eltwise_text(const post_op &p) {
-    std::string result = alg_kind_name(p.alg);
-    if (p.alpha != 0.f || p.beta != 0.f)
-        result += ":" + float_text(p.alpha);
-    if (p.beta != 0.f)
-        result += ":" + float_text(p.beta);
-    return result;
-}
-
-// The source of a binary post-op: "MASK", then the tag if more than one dimension is not 1, then
-// the strides if the layout is not dense. The mask has a bit for each dimension that is not 1.
-std::string source_text(const memory_desc &md, char separator) {
-    int mask = 0;
-    for (int d = 0; d < md.ndims; d++)
-        if (md.dims[d] != 1)
-            mask |= 1 << d;
-    std::string result = std::to_string(mask);
-    if (md.format_kind == zemm_format_kind_sparse)
-        return result + separator + sparse_encoding_name(md.encoding);
-    if (__builtin_popcount(unsigned(mask)) < 2)
-        return result;
-    result += separator + tag_text(md);
-    const std::string strides = strides_text(md);
-    return strides.empty() ? result : result + separator + strides;
-}
-
-// A select has two sources. In the syntax of zemm-benchdnn, dots join the fields of each source,
-// and a colon separates the sources.
-std::string binary_text(const post_op &p) {
-    const bool select = p.alg == zemm_binary_select;
-    const char separator = select ? '.' : ':';
-    std::string result = text("%s:%s%c", alg_kind_name(p.alg), data_type_name(p.src1.data_type), separator);
-    result += source_text(p.src1, separator);
-    return select ? result + ":" + source_text(p.src2, separator) : result;
-}
-
-std::string post_op_text(const post_op &p) {
-    switch (p.kind) {
-    case zemm_sum:
-        return sum_text(p);
-    case zemm_eltwise:
-        return eltwise_text(p);
-    case zemm_binary:
-        return binary_text(p);
-    case zemm_prelu:
-        return text("prelu:%d", p.mask);
-    default:
-        return "undef";
-    }
-}
 
 // The text of an attribute's value, empty for the default.
 std::string value_text(bool value) {

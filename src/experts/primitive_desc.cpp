@@ -8,6 +8,7 @@
 #include "common/names.hpp"
 #include "kernels/args/experts_args.h"
 #include "primitive/sequence.hpp"
+#include "reorder/launches.hpp"
 
 namespace zemm::experts {
 
@@ -91,8 +92,8 @@ public:
     }
     bool next_impl() override { return false; }
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override {
-        return std::make_unique<sequence_primitive>(clone(),
-                                                    get_sequence(*this, found, [&] { return launches(); }));
+        return std::make_unique<sequence_primitive>(
+            clone(), get_sequence(*this, found, [&] { return launches(); }), reorder::copy_launch);
     }
     std::vector<ze::kernel_source> sources() const override { return launches().sources(); }
     std::vector<const memory_desc *> key_tensors() const override { return {}; }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggml/calls.hpp"
 
+#include <utility>
+
 namespace zemm_ggml {
 
 namespace {
 
-owned_memory grouped_memory(zemm_engine_t engine, zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t type,
-                            zemm_dim_t count, void *data, const int32_t *ends) {
-    const owned_md md = in_groups(rows, columns, type, count);
-    void *handles[] = {data, const_cast<int32_t *>(ends)};
-    return created<owned_memory>(
-        [&](zemm_memory_t *made) { return zemm_memory_create_v2(made, md.get(), engine, 2, handles); });
+constexpr size_t most_prepared = 256; // of a model: its shapes of weights, times a few numbers of rows
+
+void place(const owned_memory &memory, void *data, int index = 0) {
+    if (memory)
+        check(zemm_memory_set_data_handle_v2(memory.get(), data, index));
 }
 
 constexpr size_t line = 64; // bytes
@@ -53,68 +54,82 @@ calls::quantized calls::parts(const weights &w, zemm_dim_t rows) {
     return {first, first + values_bytes, first + values_bytes + scales_bytes};
 }
 
-void calls::quantize(const weights &w, const rows &src) {
-    const primitives &p = w.of();
-    const auto &[from_, k_, group, sums_group] = quantized_;
-    if (from_.data == src.data && from_.count == src.count && from_.stride == src.stride &&
-        k_ == w.dims().k && group == p.src_group() && (sums_group == p.sums_group() || !p.sums_group()))
+const calls::prepared &calls::prepare(const weights &w, const rows &src, const rows &dst) {
+    const prepared_key key{w.dims(), src.count, src.stride, dst.stride};
+    const auto found = prepared_.find(key);
+    if (found != prepared_.end())
+        return found->second;
+    const auto &[form, experts, k, n] = w.dims();
+    const zemm_dim_t count = src.count, group = w.of().src_group(), sums_group = w.of().sums_group();
+    const auto memory = [&](const owned_md &md) { return memory_of(md.get(), engine_, ZEMM_MEMORY_NONE); };
+    const auto grouped = [&, experts = experts](zemm_dim_t columns, zemm_data_type_t type) {
+        const owned_md md = in_groups(count, columns, type, experts);
+        void *handles[] = {ZEMM_MEMORY_NONE, ZEMM_MEMORY_NONE};
+        return created<owned_memory>(
+            [&](zemm_memory_t *made) { return zemm_memory_create_v2(made, md.get(), engine_, 2, handles); });
+    };
+    prepared made;
+    made.src = memory(strided({count, k}, zemm_f32, {src.stride, 1}));
+    made.values = memory(dense({count, k}, zemm_s8));
+    made.scales = memory(dense({count, k / group}, zemm_f32));
+    if (sums_group)
+        made.sums = memory(dense({count, k / sums_group}, zemm_s32));
+    if (experts)
+        made.sorted = grouped(k, zemm_s8);
+    made.dst = experts ? grouped(n, zemm_f32) : memory(strided({count, n}, zemm_f32, {dst.stride, 1}));
+    if (prepared_.size() >= most_prepared)
+        prepared_.clear();
+    return prepared_[key] = std::move(made);
+}
+
+void calls::quantize(const weights &w, const rows &src, const prepared &p) {
+    const zemm_dim_t k = w.dims().k, group = w.of().src_group(), sums_group = w.of().sums_group();
+    const quantized to = parts(w, src.count);
+    for (const auto &[memory, data] :
+         {std::pair{&p.values, to.values}, {&p.scales, to.scales}, {&p.sums, to.sums}})
+        place(*memory, data);
+    const auto &[from_, k_, group_, sums_group_] = quantized_;
+    if (from_.data == src.data && from_.count == src.count && from_.stride == src.stride && k_ == k &&
+        group_ == group && (sums_group_ == sums_group || !sums_group))
         return;
     quantized_ = {};
-    const quantized to = parts(w, src.count);
-    const zemm_dim_t k = w.dims().k, rows = src.count;
-    const owned_memory from =
-        memory_of(strided({rows, k}, zemm_f32, {src.stride, 1}).get(), engine_, src.data);
-    const owned_memory values = memory_of(dense({rows, k}, zemm_s8).get(), engine_, to.values);
-    const owned_memory scales =
-        memory_of(dense({rows, k / p.src_group()}, zemm_f32).get(), engine_, to.scales);
-    owned_memory sums;
-    if (p.sums_group())
-        sums = memory_of(dense({rows, k / p.sums_group()}, zemm_s32).get(), engine_, to.sums);
-    const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, from.get()},
-                                    {ZEMM_ARG_TO, values.get()},
-                                    {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST, scales.get()},
-                                    {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST, sums.get()}};
-    check(zemm_primitive_execute(p.quantize(), stream_.get(), sums ? 4 : 3, args));
-    quantized_ = {src, k, p.src_group(), p.sums_group()};
+    place(p.src, src.data);
+    const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, p.src.get()},
+                                    {ZEMM_ARG_TO, p.values.get()},
+                                    {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST, p.scales.get()},
+                                    {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST, p.sums.get()}};
+    check(zemm_primitive_execute(w.of().quantize(), stream_.get(), p.sums ? 4 : 3, args));
+    quantized_ = {src, k, group, sums_group};
 }
 
 void calls::multiply(const weights &w, const rows &src, const rows &dst) {
-    quantize(w, src);
-    const auto &[form, experts, k, n] = w.dims();
-    std::byte *const values = parts(w, src.count).values;
-    execute(w, w.of().matmul(), src.count, memory_of(dense({src.count, k}, zemm_s8).get(), engine_, values),
-            memory_of(strided({src.count, n}, zemm_f32, {dst.stride, 1}).get(), engine_, dst.data));
-    if (overlap(src, k, dst, n))
+    const prepared &p = prepare(w, src, dst);
+    quantize(w, src, p);
+    place(p.dst, dst.data);
+    execute(w, w.of().matmul(), p);
+    if (overlap(src, w.dims().k, dst, w.dims().n))
         quantized_ = {};
 }
 
 void calls::multiply_groups(const weights &w, const rows &src, const rows &dst, const int32_t *ends) {
-    quantize(w, src);
-    const auto &[form, experts, k, n] = w.dims();
-    std::byte *const values = parts(w, src.count).values;
-    execute(w, w.of().grouped(src.count).get(), src.count,
-            grouped_memory(engine_, src.count, k, zemm_s8, experts, values, ends),
-            grouped_memory(engine_, src.count, n, zemm_f32, experts, dst.data, ends));
+    const prepared &p = prepare(w, src, dst);
+    quantize(w, src, p);
+    place(p.sorted, parts(w, src.count).values);
+    place(p.dst, dst.data);
+    for (const owned_memory *const memory : {&p.sorted, &p.dst})
+        place(*memory, const_cast<int32_t *>(ends), 1);
+    execute(w, w.of().grouped(src.count).get(), p);
 }
 
-void calls::execute(const weights &w, zemm_primitive_t matmul, zemm_dim_t count, owned_memory values,
-                    owned_memory dst) {
-    const primitives &p = w.of();
-    const quantized from = parts(w, count);
-    const zemm_dim_t k = w.dims().k;
-    const owned_memory scales =
-        memory_of(dense({count, k / p.src_group()}, zemm_f32).get(), engine_, from.scales);
-    owned_memory sums;
-    if (p.sums_group())
-        sums = memory_of(dense({count, k / p.sums_group()}, zemm_s32).get(), engine_, from.sums);
-    const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, values.get()},
+void calls::execute(const weights &w, zemm_primitive_t matmul, const prepared &p) {
+    const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, (p.sorted ? p.sorted : p.values).get()},
                                     {ZEMM_ARG_WEIGHTS, w.packed()},
-                                    {ZEMM_ARG_DST, dst.get()},
-                                    {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC, scales.get()},
+                                    {ZEMM_ARG_DST, p.dst.get()},
+                                    {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC, p.scales.get()},
                                     {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS, w.scales()},
                                     {ZEMM_ARG_ATTR_OFFSETS | ZEMM_ARG_WEIGHTS, w.offsets()},
-                                    {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC, sums.get()}};
-    check(zemm_primitive_execute(matmul, stream_.get(), sums ? 7 : 5, args));
+                                    {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC, p.sums.get()}};
+    check(zemm_primitive_execute(matmul, stream_.get(), p.sums ? 7 : 5, args));
 }
 
 float *calls::rows_of_experts(quiet, zemm_dim_t elements) {

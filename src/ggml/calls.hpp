@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "ggml/weights.hpp"
@@ -22,15 +24,15 @@ class quiet {
     quiet() = default;
 };
 
-// A thread's stream, and the quantised src of its last product.
+// A thread's stream, the memories of its products, and the quantised src of the last one.
 class calls {
 public:
     explicit calls(zemm_engine_t);
 
     // dst = src * weights. Submits the work; wait() ends it.
     void multiply(const weights &, const rows &src, const rows &dst);
-    // Likewise, each row by the matrix of its expert. ends: E values, where the rows of each expert end; they
-    // are read until wait().
+    // Multiplies each row by the matrix of its expert. ends: E values, where the rows of each expert end;
+    // they are read until wait().
     void multiply_groups(const weights &, const rows &src, const rows &dst, const int32_t *ends);
     quiet wait();
     // As wait(), after a failure, about which it says nothing more.
@@ -41,14 +43,24 @@ public:
 
 private:
     struct quantized; // the parts of the scratch
+    // The memories of products of a shape. Each product gives them their addresses, which an execution reads
+    // when it is submitted. values: of the quantised src; sorted: the same in groups, for experts.
+    struct prepared {
+        owned_memory src, values, scales, sums, sorted, dst;
+    };
+    using prepared_key =
+        std::tuple<shape, zemm_dim_t, zemm_dim_t, zemm_dim_t>; // rows, strides of src and dst
+
     quantized parts(const weights &, zemm_dim_t rows);
-    void quantize(const weights &, const rows &src);
-    void execute(const weights &, zemm_primitive_t, zemm_dim_t rows, owned_memory values, owned_memory dst);
+    const prepared &prepare(const weights &, const rows &src, const rows &dst);
+    void quantize(const weights &, const rows &src, const prepared &);
+    void execute(const weights &, zemm_primitive_t, const prepared &);
 
     zemm_engine_t engine_;
     owned_stream stream_;
     std::vector<std::byte> scratch_;
     std::vector<float> rows_;
+    std::map<prepared_key, prepared> prepared_;
     // The contents of the scratch, while nobody may have written to these rows since; group 0: nothing.
     struct {
         rows from;

@@ -4,6 +4,7 @@
 #include "common/error.hpp"
 #include "common/names.hpp"
 #include "primitive/launch_plan.hpp"
+#include "reorder/launches.hpp"
 
 namespace zemm::inner_product {
 
@@ -78,13 +79,14 @@ sequence primitive_desc::launches() const {
     const std::map<int, const memory_desc *> tensors = {{ZEMM_ARG_SRC, &problem_.src},
                                                         {ZEMM_ARG_WEIGHTS, &problem_.wei}};
     for (const auto &[arg, md] : copies_)
-        made.add_first(copy_launch(*tensors.at(arg), md, address_of(arg), places.copies.at(arg), dev));
+        made.add_first(
+            reorder::copy_launch(*tensors.at(arg), md, address_of(arg), places.copies.at(arg), dev));
     return made;
 }
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) const {
-    return std::make_unique<matmul::primitive>(clone(),
-                                               get_sequence(*this, found, [&] { return launches(); }));
+    return std::make_unique<matmul::primitive>(
+        clone(), get_sequence(*this, found, [&] { return launches(); }), reorder::copy_launch);
 }
 
 void primitive_desc::query(zemm_query_t what, int index, void *result) const {

@@ -32,6 +32,8 @@ MACROS: dict[str, Row] = {
     "ZEMM_MATMUL": {"kind": "matmul", "owner": "work_item", "group_y": 1, "grf": 0},
     "ZEMM_XE_MATMUL": {"kind": "matmul", "owner": "sub_group", "rows": 8, "wide_n": 0, "weights": "packed"},
     "ZEMM_HELPER": {"kind": "helper"},
+    "ZEMM_PEAK": {"kind": "helper"},
+    "ZEMM_PEAK_OF_TILES": {"kind": "helper", "source": "peak_tiles.cl"},
 }
 # Columns that a matmul is compiled with: numbers as -DTILE_M=<tile_m>, headers by their place as
 # -DPOLICY="policy/<room>/<policy>.h".
@@ -63,7 +65,7 @@ def rows_of(definition: Path) -> list[Row]:
             for name, cell in zip(columns[macro], cells, strict=True)
         }
         row = MACROS[macro] | values
-        rows.append(matmul(row, where) if row["kind"] == "matmul" else row | {"source": f"{row['name']}.cl"})
+        rows.append(matmul(row, where) if row["kind"] == "matmul" else {"source": f"{row['name']}.cl"} | row)
     unread = len(re.findall(r"^ZEMM_", text, re.MULTILINE)) - len(rows)
     names = [row["name"] for row in rows]
     if unread or len(set(names)) < len(names):
@@ -121,7 +123,8 @@ def place(pattern: str) -> str:
 def definitions(row: Row) -> list[str]:
     """The compiler options that define a row's numbers and headers."""
     if row["kind"] == "helper":
-        return []
+        instruction = [f'-DINSTRUCTION="{row["instruction"]}"'] if "instruction" in row else []
+        return [f"-DPEAK={row['name']}", *instruction] if "adds" in row else []
     names = NUMBERS + OWNER_NUMBERS[row["owner"]]
     numbers = [f"-D{name.upper()}={row[name]}" for name in names]
     return numbers + [f'-D{name.upper()}="{place(f"{row[name]}.h")}"' for name in HEADERS]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs src/kernels/peak_*.cl many times and takes the shortest time.
+// Runs src/kernels/peak/*.cl many times and takes the shortest time.
 #include "peak/peak.hpp"
 
 #include <algorithm>
@@ -29,24 +29,18 @@ constexpr size_t streams_per_item = 4; // STREAMS of peak_memory.cl
 
 constexpr int launches = 48;
 
-// The numbers of a step are those of the sources: sums by products of an instruction.
+constexpr product_loop loop_on(zemm_peak_t what, const char *module, std::optional<ze::feature> needs,
+                               int lanes, double adds) {
+    return {what, module, needs, false, lanes, lanes ? 1000 : 5000, adds};
+}
+
 using enum ze::feature;
-constexpr int64_t vector_steps = 5000, tile_steps = 1000, dpas_steps = 1000;
+constexpr std::nullopt_t none = std::nullopt;
 constexpr product_loop loops[] = {
-    {zemm_peak_int8, "peak_int8", avx512_vnni, false, 0, vector_steps, 28 * 64},
-    {zemm_peak_int8, "peak_int8_avx_vnni", avx_vnni, false, 0, vector_steps, 12 * 32},
-    {zemm_peak_int8, "peak_int8_avx2", avx2, false, 0, vector_steps, 12 * 16},
-    {zemm_peak_f32, "peak_f32", avx512, false, 0, vector_steps, 28 * 16},
-    {zemm_peak_f32, "peak_f32_avx2", {}, false, 0, vector_steps, 12 * 8},
-    {zemm_peak_bf16, "peak_bf16", avx512_bf16, false, 0, vector_steps, 28 * 32},
-    {zemm_peak_amx_int8, "peak_amx_int8", amx_int8, true, 0, tile_steps, 4 * 16 * 16 * 64},
-    {zemm_peak_amx_bf16, "peak_amx_bf16", amx_bf16, true, 0, tile_steps, 4 * 16 * 16 * 32},
-    {zemm_peak_amx_fp16, "peak_amx_fp16", amx_fp16, true, 0, tile_steps, 4 * 16 * 16 * 32},
-    {zemm_peak_xmx_int8, "peak_xmx16_int8", xmx, false, 16, dpas_steps, 8 * 8 * 16 * 32},
-    {zemm_peak_xmx_int8, "peak_xmx8_int8", xmx, false, 8, dpas_steps, 8 * 8 * 8 * 32},
-    {zemm_peak_xmx_half, "peak_xmx16_half", xmx, false, 16, dpas_steps, 8 * 8 * 16 * 16},
-    {zemm_peak_xmx_half, "peak_xmx8_half", xmx, false, 8, dpas_steps, 8 * 8 * 8 * 16},
-    {zemm_peak_xmx_tf32, "peak_xmx16_tf32", tf32, false, 16, dpas_steps, 8 * 8 * 16 * 8},
+#define ZEMM_PEAK(name, unit, needs, lanes, adds) loop_on(zemm_peak_##unit, #name, needs, lanes, adds),
+#define ZEMM_PEAK_OF_TILES(name, unit, instruction, adds)                                                    \
+    {zemm_peak_##unit, #name, unit, true, 0, 1000, adds},
+#include "lists/kernels.def"
 };
 
 struct job {

@@ -21,7 +21,8 @@ class dense_parameters {
 public:
     // Prepares them, and submits nothing. Replaces the memories by dense ones. nullptr if there is nothing to
     // copy. memories: what bind() returns for the descriptor's arguments.
-    static std::shared_ptr<const dense_parameters> make(const zemm_primitive_desc &pd, memory_map &memories);
+    static std::shared_ptr<const dense_parameters> make(const zemm_primitive_desc &pd, memory_map &memories,
+                                                        copy_maker *make_copy);
 
     // Submits the copies to the dense memories, the first one after the events in waits.
     void submit(ze::stream &stream, std::span<const ze_event_handle_t> waits) const;
@@ -62,7 +63,7 @@ bool needs_copy(const argument &expected, const memory_desc &md) {
 }
 
 std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primitive_desc &pd,
-                                                               memory_map &memories) {
+                                                               memory_map &memories, copy_maker *make_copy) {
     // bind() has checked that both have the same arguments.
     const auto is_ready = [](const auto &asked, const auto &bound) {
         return !needs_copy(asked.second, bound.second->md);
@@ -89,10 +90,10 @@ std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primit
                      "%s has %s: results need a place each, and stride 0 gives them one",
                      argument_name(arg).c_str(), md_sentence(memory->md).c_str());
             after.add_last(
-                copy_launch(dense.md, memory->md, in_scratchpad(at), address_of(arg), *pd.engine->device));
+                make_copy(dense.md, memory->md, in_scratchpad(at), address_of(arg), *pd.engine->device));
         } else {
             before.add_last(
-                copy_launch(memory->md, dense.md, address_of(arg), in_scratchpad(at), *pd.engine->device));
+                make_copy(memory->md, dense.md, address_of(arg), in_scratchpad(at), *pd.engine->device));
         }
         memories.replace(arg, &dense);
     }
@@ -141,7 +142,7 @@ void static_primitive::execute(zemm_stream &stream, std::span<const zemm_exec_ar
     const bool empty = pd->empty();
     auto memories = bind(pd->arguments, pd->engine.get(), empty, args);
     const std::unique_ptr<const values> read = empty ? nullptr : read_values(stream.stream, memories, waits);
-    const auto copies = empty ? nullptr : dense_parameters::make(*pd, memories);
+    const auto copies = empty ? nullptr : dense_parameters::make(*pd, memories, make_copy_);
     const bool log = verbose::enabled(verbose::profile_exec);
     // The time in the log is of this execution alone, so earlier work must be done first.
     if (log)

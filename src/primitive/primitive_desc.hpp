@@ -88,10 +88,19 @@ namespace zemm {
 // memories before that, or give them other handles.
 void keep_buffers(ze::stream &stream, const memory_map &memories);
 
+struct launch;
+struct operand;
+// Makes a launch that copies a plain tensor to one of the same type and dimensions. Throws unimplemented if
+// no kernel does.
+using copy_maker = launch(const memory_desc &from, const memory_desc &to, const operand &source,
+                          const operand &destination, const ze::device &dev);
+
 // A primitive that knows all dimensions and strides. (Others: runtime.hpp.)
 class static_primitive : public zemm_primitive {
 public:
-    using zemm_primitive::zemm_primitive;
+    // make_copy: for parameters that kernels read as dense tensors, where memories have other strides.
+    static_primitive(std::unique_ptr<const zemm_primitive_desc> desc, copy_maker *make_copy)
+        : zemm_primitive(std::move(desc)), make_copy_(make_copy) {}
     void execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
                  std::span<const ze_event_handle_t> waits) const final;
 
@@ -112,6 +121,9 @@ public:
     // unchanged.
     virtual void run(ze::stream &stream, const memory_map &memories, const values *read,
                      std::span<const ze_event_handle_t> waits) const = 0;
+
+private:
+    copy_maker *const make_copy_;
 };
 
 } // namespace zemm

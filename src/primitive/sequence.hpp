@@ -187,8 +187,8 @@ private:
 class sequence_primitive : public static_primitive {
 public:
     sequence_primitive(std::unique_ptr<const zemm_primitive_desc> desc,
-                       std::shared_ptr<const compiled_sequence> compiled)
-        : static_primitive(std::move(desc)), compiled_(std::move(compiled)) {}
+                       std::shared_ptr<const compiled_sequence> compiled, copy_maker *make_copy)
+        : static_primitive(std::move(desc), make_copy), compiled_(std::move(compiled)) {}
 
     void run(ze::stream &stream, const memory_map &memories, const values *,
              std::span<const ze_event_handle_t> waits) const override {
@@ -207,10 +207,5 @@ private:
 // returns. found: set to where the kernels came from.
 std::shared_ptr<const compiled_sequence> get_sequence(const zemm_primitive_desc &pd, cache_result &found,
                                                       const std::function<sequence()> &make);
-
-// A launch that copies a plain tensor to one of the same type and dimensions. Throws unimplemented if no
-// kernel does. The folder src/reorder, which has the kernels, defines it.
-launch copy_launch(const memory_desc &from, const memory_desc &to, const operand &source,
-                   const operand &destination, const ze::device &dev);
 
 } // namespace zemm

@@ -5,6 +5,7 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
+#include "reorder/launches.hpp"
 #include "reorder/primitive_desc.hpp"
 
 namespace zemm::reorder {
@@ -175,7 +176,7 @@ public:
 
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override {
         auto shared = get_sequence(*this, found, [&] { return launches(); });
-        return std::make_unique<sequence_primitive>(clone(), std::move(shared));
+        return std::make_unique<sequence_primitive>(clone(), std::move(shared), copy_launch);
     }
 
     const memory_desc &query_md(zemm_query_t what, int index) const override {

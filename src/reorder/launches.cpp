@@ -40,20 +40,20 @@ launch sparsify_launch(const memory_desc &md, bool counts, const operand &from, 
                          address_of(arg, indices_part(md)), starts, block_address}};
 }
 
-} // namespace zemm::reorder
-
-zemm::launch zemm::copy_launch(const memory_desc &from, const memory_desc &to, const operand &source,
-                               const operand &destination, const ze::device &dev) {
-    reorder::problem p;
+launch copy_launch(const memory_desc &from, const memory_desc &to, const operand &source,
+                   const operand &destination, const ze::device &dev) {
+    problem p;
     p.src = from;
     p.dst = to;
     launch_plan plan;
     std::string why;
-    if (!reorder::plan_any(p, dev, plan, why))
+    if (!plan_any(p, dev, plan, why))
         fail(zemm_unimplemented, "%s cannot be copied to %s: %s", md_sentence(from).c_str(),
              md_sentence(to).c_str(), why.c_str());
-    launch made = reorder::reorder_launch(std::move(plan), source, destination, p);
+    launch made = reorder_launch(std::move(plan), source, destination, p);
     if (dev.kind == zemm_gpu)
         made.flags = gpu_build_flags(is_large(from) || is_large(to));
     return made;
 }
+
+} // namespace zemm::reorder

@@ -81,7 +81,7 @@ bool primitive_desc::next_impl() {
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &where) const {
     auto shared = get_sequence(*this, where, [&] { return launches(); });
-    return std::make_unique<sequence_primitive>(clone(), std::move(shared));
+    return std::make_unique<sequence_primitive>(clone(), std::move(shared), copy_launch);
 }
 
 void primitive_desc::query(zemm_query_t what, int index, void *result) const {

@@ -106,7 +106,8 @@ std::unique_ptr<zemm_primitive_desc> sparse_desc::clone() const {
 }
 
 std::unique_ptr<zemm_primitive> sparse_desc::create(cache_result &found) const {
-    return std::make_unique<sparse_primitive>(clone(), get_sequence(*this, found, [&] { return *launches; }));
+    return std::make_unique<sparse_primitive>(clone(), get_sequence(*this, found, [&] { return *launches; }),
+                                              copy_launch);
 }
 
 void sparse_desc::query(zemm_query_t what, int index, void *result) const {

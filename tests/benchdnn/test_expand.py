@@ -87,6 +87,7 @@ def test_a_file_that_reads_itself(tmp_path: Path, name: str) -> None:
         expand(["--matmul", f"--batch={tmp_path / 'loop'}"])
 
 
+@pytest.mark.full
 def test_files_that_multiply(tmp_path: Path) -> None:
     for i in range(30):
         (tmp_path / str(i)).write_text(f"--batch={i + 1}\n--batch={i + 1}")
@@ -216,6 +217,23 @@ def test_correctness_needs_values() -> None:
         (["--mode=X", "--matmul"], 1, "--mode"),
         (["--mode=CP", "--matmul"], 1, "--mode"),
         (["-x", "--matmul"], 2, "-x"),
+        (["--ip", "ic3"], 1, "ERROR: ip driver: problem 'ic3': oc is missing or 0"),
+        (["--ip", "ic0oc3"], 1, "ic is missing or 0"),
+        (["--ip", "mbic3oc4"], 1, "mb: '' is not an integer"),
+        (["--ip", "ic-3oc4"], 1, "ic: -3 is outside of [0, "),
+        (["--ip", "ic3id2ih3oc4"], 1, "with id both ih and iw are given, or none of them"),
+        (["--ip", "ic3kh4oc4"], 1, "is not of the form mbXicXidXihXiwXocX"),
+        (["--ip", "2x3:3x4"], 1, "'2x3:3x4' is not an option or a problem"),
+        (["--ip", "--dt=f32:f32", "ic3oc4"], 1, "ERROR: ip driver: --dt=f32:f32: 2 data types"),
+        (["--ip", "--dir=FWD"], 1, "--dir: unknown value 'FWD'"),
+        (["--ip", "--mb=-1"], 1, "--mb: -1 is outside"),
+        (["--ip", "--strides=1x1::"], 2, "'--strides=1x1::' is an option of --matmul, not of --ip"),
+        (["--ip", "--peer-dt=f32"], 2, "is an option of --matmul"),
+        (["--matmul", "--dir=FWD_B"], 2, "'--dir=FWD_B' is an option of --ip, not of --matmul"),
+        (["--ip", "--matmul"], 1, "--matmul after --ip: a command line is for one driver"),
+        (["--dir=FWD_B", "--ip", "ic3oc4"], 1, "comes before --matmul or --ip"),
+        (["--ip", "--dirr=FWD_B"], 2, "unknown option '--dirr'; did you mean --dir"),
+        (["--ip", "--attr-post-ops=add:f32:3:grouped", "ic3oc4"], 1, "ip driver: --attr-post-ops"),
     ],
 )
 def test_errors(arguments: list[str], exit_code: int, words: str) -> None:

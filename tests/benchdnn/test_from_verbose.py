@@ -124,30 +124,40 @@ def test_numbers_out_of_range(tmp_path: Path, line: str, number: str) -> None:
     [
         (
             "src:s8::sparse:grouped:0:3:f0 wei:u8::blocked:acb::f0 bia:f32::blocked:ab::f0_mask3 "
-            "dst:f16::sparse:grouped:0:3:f0",
+            "dst:f16::sparse:grouped:0:3:f0,",
             "16x64:3x64x34",
             "--reset --wtag=acb --bia-dt=f32 --bia_mask=2 --dt=s8:u8:f16 --grouped=0:3:6+5+5",
         ),
         (
-            "src:f32::sparse:grouped:1:2:f0 wei:f32::sparse:grouped:0:2:f0 dst:f32:a:blocked:abc::f0",
+            "src:f32::sparse:grouped:1:2:f0 wei:f32::sparse:grouped:0:2:f0 dst:f32:a:blocked:abc::f0,",
             "9x17:17x12",
             "--reset --dtag=any --dt=f32:f32:f32 --grouped=1:2:9+8",
         ),
         (
-            "src:f32::sparse:csr:f0 wei:f32:ap:blocked:BA16a64b::f0 dst:f32:a:blocked:ab::f0",
+            "src:f32::sparse:csr:f0 wei:f32:ap:blocked:BA16a64b::f0 dst:f32:a:blocked:ab::f0,",
             "9x16:16x12",
             "--reset --wtag=any --dtag=any --dt=f32:f32:f32 --encoding=csr::",
         ),
         (
-            "src:f32::blocked:ab:20x1:f0 wei:f32::sparse:coo:f0 dst:f32::blocked:ba::f0",
+            "src:f32::blocked:ab:20x1:f0 wei:f32::sparse:coo:f0 dst:f32::blocked:ba::f0,",
             "9x16:16x12",
             "--reset --dtag=ba --dt=f32:f32:f32 --strides=20x1:: --encoding=:coo:",
         ),
+        (
+            "src:s8::blocked:ab::f0 wei:u4:a:blocked:BA16a64b4a::f0 bia:f32::blocked:ab::f0_mask2 "
+            "dst:f32::blocked:ab:40x1:f0,attr-scratchpad:user "
+            "attr-scales:src0:3:f32:1x32+wei:0:f16:host_scalar attr-zero-points:wei:0:s32 "
+            "attr-post-ops:eltwise_relu+binary_add:f32:2",
+            "5x64:64x32",
+            "--reset --stag=ab --wtag=any --bia-dt=f32 --bia_mask=2 --dt=s8:u4:f32 --strides=::40x1 "
+            "--attr-scratchpad=user --attr-scales=src:3:f32:1x32+wei:host_scalar:0.5:f16 "
+            "--attr-zero-points=wei:common:2:s32 --attr-post-ops=relu+add:f32:2",
+        ),
     ],
 )
-def test_grouped_and_sparse_tensors(
+def test_tensors_and_attributes(
     tmp_path: Path, capsys: Capture, descriptors: str, problem: str, case: str
 ) -> None:
     log = tmp_path / "log"
-    log.write_text(f"zemm_verbose,v1,primitive,exec,cpu,matmul,x,undef,{descriptors},,,{problem},0.01")
+    log.write_text(f"zemm_verbose,v1,primitive,exec,cpu,matmul,x,undef,{descriptors},,{problem},0.01")
     assert case_lines(capsys, log)[2:] == ["# 1 times", f"{case} {problem}"]

@@ -10,18 +10,13 @@ from zemm._library import library
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.grammar import atoms, attributes, knobs, masks, options
 from zemm.benchdnn.grammar.attributes import Rounding
+from zemm.benchdnn.grammar.bre import compiled
 from zemm.benchdnn.grammar.descriptor import parse_descriptor
 from zemm.benchdnn.grammar.encodings import Grouped, Sparsity
 from zemm.benchdnn.grammar.options import ImplFilter, Options
 from zemm.benchdnn.grammar.post_ops import Binary, Eltwise, Operand, Prelu, Sum, parse_post_ops
 from zemm.benchdnn.grammar.settings import Settings
 from zemm.benchdnn.grammar.tags import normalized, parse_tag
-
-
-@pytest.mark.parametrize("text", ["007", "", "-", "--1", "1.0", "0x10", "²", "1_000", "9" * 30])
-def test_integers_must_print_back(text: str) -> None:
-    with pytest.raises(UsageError, match="--what"):
-        atoms.integer(text, "--what")
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
@@ -34,12 +29,6 @@ def test_number_round_trip(value: float) -> None:
     shown = atoms.show_number(value)
     assert atoms.number(shown, "") == value
     assert "+" not in shown  # '+' separates the parts of --attr-scales and similar options
-
-
-@pytest.mark.parametrize("text", ["nan", "inf", "1e50", "", "x", "1_0"])
-def test_bad_numbers(text: str) -> None:
-    with pytest.raises(UsageError):
-        atoms.number(text, "--what")
 
 
 @pytest.mark.parametrize(
@@ -99,23 +88,6 @@ def test_grouped_dims_divide_the_last_two() -> None:
     assert masks.grouped_dims(4, (), (2, 64, 5)) == (1, 1, 5)
 
 
-def test_scales() -> None:
-    src, dst, wei = attributes.KNOBS["scales"].parse(
-        "wei:per_oc:f16+src0:host_scalar:0.5+dst:common:4:bf16", "--attr-scales"
-    )
-    assert (src.arg, src.value, src.data_type, src.on_host) == (1, 0.5, "f32", True)
-    assert (dst.arg, dst.value, dst.data_type) == (17, 4.0, "bf16")
-    assert (wei.arg, wei.mask, wei.data_type, wei.groups) == (33, "per_oc", "f16", ())
-
-
-def test_groups_and_negative_zero_points() -> None:
-    wei = attributes.KNOBS["zero_points"].parse("wei:common:-1:s8", "")[0]
-    assert (wei.value, wei.data_type) == (-1.0, "s8")
-    grouped = attributes.KNOBS["zero_points"].parse("wei:per_tensor:u4:64x1", "")[0]
-    assert (grouped.data_type, grouped.groups) == ("u4", (64, 1))
-    assert attributes.parse_reductions("src:per_tensor:s32:1x128", "")[0].groups == (1, 128)
-
-
 def test_float_zero_points() -> None:
     line = "--attr-zero-points=wei:common:-1.5:f16"
     assert attributes.KNOBS["zero_points"].parse("wei:common:-1.5:f16", "")[0].value == -1.5
@@ -128,14 +100,6 @@ def test_float_zero_points() -> None:
         attributes.KNOBS["zero_points"].parse("wei:common:1.5:s8", "")
     with pytest.raises(UsageError, match="negative"):
         attributes.KNOBS["scales"].parse("wei:common:-1.5:f16", "")
-
-
-def test_offsets() -> None:
-    line = "--attr-offsets=wei:common:-1.5:f16"
-    assert attributes.Attributes(offsets=attributes.KNOBS["offsets"].parse(line[15:], "")).changed() == [line]
-    grouped = attributes.KNOBS["offsets"].parse("wei:per_tensor:f16:32x1", "")[0]
-    assert (grouped.data_type, grouped.groups) == ("f16", (32, 1))
-    assert attributes.KNOBS["offsets"].parse("wei:common:0", "") == ()
 
 
 @pytest.mark.parametrize(
@@ -246,13 +210,6 @@ def test_bad_knob_names_argument_and_value(name: str, text: str) -> None:
     assert text.strip("%:") in str(error.value)
 
 
-def test_impl_filter() -> None:
-    assert ImplFilter().accepts("ref:any")
-    assert ImplFilter(("ref",)).accepts("ocl:ref:any")
-    assert not ImplFilter(("ref",), skip=True).accepts("ocl:ref:any")
-    assert ImplFilter(("ref",), skip=True).accepts("jit")
-
-
 def applied_in_turn(*knobs: str) -> Options:
     found = Options()
     for knob in knobs:
@@ -317,3 +274,37 @@ def test_what_a_mode_fixes(mode: str, name: str) -> None:
         with pytest.raises(UsageError, match=f"cannot be changed in mode {mode}") as error:
             applied_in_turn(f"mode={mode}", f"{name}={text}")
         assert error.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("[[:digit:]]x", "a2x", True),
+        ("[^[:digit:]]x", "2x", False),
+        ("*x", "2*x", True),
+        ("*x", "2x", False),
+        (r"\(*\)x", "*x", True),
+        ("^*x", "*x", True),
+        ("a+", "aa", False),
+        ("a?|b{2}(c)", "a?|b{2}(c)", True),
+        (r"^\(ab\)\{2\}$", "abab", True),
+        (r"\(a\|b\)\1", "bb", True),
+        (r"\(a\|b\)\1", "ab", False),
+        (r"a\+b\?$", "caa", True),
+        ("a^b$c", "a^b$c", True),
+        ("[]a]", "]", True),
+        (r"[\.]", "\\", True),
+        ("[a-c-]x", "-x", True),
+    ],
+)
+def test_matches(pattern: str, text: str, found: bool) -> None:
+    assert bool(compiled(pattern, "--match").search(text)) == found
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\(", r"\)", "[a", r"a\{2", r"\{2\}", "[[:digits:]]", "[b-a]", "a\\", r"\1"]
+)
+def test_what_is_no_regular_expression(pattern: str) -> None:
+    with pytest.raises(UsageError, match=r"--match=.*: not a regular expression") as error:
+        compiled(pattern, "--match")
+    assert error.value.exit_code == 1

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.data.reference import expected
 from zemm.benchdnn.grammar import arguments as args
@@ -55,35 +54,6 @@ def test_descriptor(token: str, src: tuple[int, ...], wei: tuple[int, ...], text
 def test_the_token_of_a_problem_means_it(src: list[int], oc: int, canonical: bool) -> None:
     problem = InnerProduct(tuple(src), (oc, *src[1:]), "x")
     assert parse_inner_product(problem.token(canonical)) == problem
-
-
-@pytest.mark.parametrize(
-    ("arguments", "exit_code", "words"),
-    [
-        (["--ip", "ic3"], 1, "ERROR: ip driver: problem 'ic3': oc is missing or 0"),
-        (["--ip", "ic0oc3"], 1, "ic is missing or 0"),
-        (["--ip", "mbic3oc4"], 1, "mb: '' is not an integer"),
-        (["--ip", "ic-3oc4"], 1, "ic: -3 is outside of [0, "),
-        (["--ip", "ic3id2ih3oc4"], 1, "with id both ih and iw are given, or none of them"),
-        (["--ip", "ic3kh4oc4"], 1, "is not of the form mbXicXidXihXiwXocX"),
-        (["--ip", "2x3:3x4"], 1, "'2x3:3x4' is not an option or a problem"),
-        (["--ip", "--dt=f32:f32", "ic3oc4"], 1, "ERROR: ip driver: --dt=f32:f32: 2 data types"),
-        (["--ip", "--dir=FWD"], 1, "--dir: unknown value 'FWD'"),
-        (["--ip", "--mb=-1"], 1, "--mb: -1 is outside"),
-        (["--ip", "--strides=1x1::"], 2, "'--strides=1x1::' is an option of --matmul, not of --ip"),
-        (["--ip", "--peer-dt=f32"], 2, "is an option of --matmul"),
-        (["--matmul", "--dir=FWD_B"], 2, "'--dir=FWD_B' is an option of --ip, not of --matmul"),
-        (["--ip", "--matmul"], 1, "--matmul after --ip: a command line is for one driver"),
-        (["--dir=FWD_B", "--ip", "ic3oc4"], 1, "comes before --matmul or --ip"),
-        (["--ip", "--dirr=FWD_B"], 2, "unknown option '--dirr'; did you mean --dir"),
-        (["--ip", "--attr-post-ops=add:f32:3:grouped", "ic3oc4"], 1, "ip driver: --attr-post-ops"),
-    ],
-)
-def test_errors(arguments: list[str], exit_code: int, words: str) -> None:
-    with pytest.raises(UsageError) as error:
-        expand(arguments)
-    assert error.value.exit_code == exit_code
-    assert words in str(error.value)
 
 
 def test_the_order_of_cases() -> None:

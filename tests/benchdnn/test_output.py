@@ -6,7 +6,6 @@ import dataclasses
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 import zemm
 from support_results import NASTY, contest, run, timed
+from test_peers import Fake
 from zemm._programs import picture, whole_file
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
@@ -23,24 +23,6 @@ from zemm.benchdnn.run import rivals
 from zemm.benchdnn.run.peaks import Peaks
 
 Capture = pytest.CaptureFixture[str]
-
-
-class Peer:
-    """A peer that does nothing."""
-
-    version, impl, quantises_src = "1.2", "nothing", False
-
-    def prepare(self, case: object, quantise_src: bool = False) -> "Peer":
-        return self
-
-    def cool(self) -> None:
-        pass
-
-    def run(self) -> None:
-        pass
-
-    def dst(self) -> None:
-        pass
 
 
 def test_json_of_checked_cases(tmp_path: Path, engine: zemm.Engine) -> None:
@@ -68,7 +50,7 @@ def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(
         rivals.Rivals.__init__,
         "__defaults__",
-        (lambda _: Peer(), lambda *_: Peaks({"f32": 2e9, "read": 3e9}), lambda *_: None),
+        (lambda _: Fake(), lambda *_: Peaks({"f32": 2e9, "read": 3e9}), lambda *_: None),
     )
     files = [tmp_path / f"a.{kind}" for kind in ("json", "csv", "html")]
     options = ["--mode=P", "--peak", "--peer=onednn", "--fix-times-per-prb=3"]
@@ -235,20 +217,3 @@ def test_cells_that_are_no_formulas(tmp_path: Path) -> None:
     returns = dataclasses.replace(contest(), records=[dataclasses.replace(record, name="a\r=1")])
     (line,) = csv.DictReader(io.StringIO(output.as_csv(returns), newline=""))
     assert line["name"] == "a\\r=1"
-
-
-@pytest.mark.usefixtures("default_signals")
-@pytest.mark.parametrize("knob", ["--jobs=1", "--jobs=2"])
-def test_ctrl_c_leaves_a_file_of_what_has_run(tmp_path: Path, knob: str) -> None:
-    file = tmp_path / "a.json"
-    command = [sys.executable, "-m", "zemm.benchdnn", knob, "--mode=I", "--repeats-per-prb=50000"]
-    command += [f"--output={file}", "--matmul", "2x3:3x4"]
-    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
-        assert process.stdout
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        lines = [line for line in process.stdout.read().splitlines() if "INITIALIZED" in line]
-    assert process.returncode == 130
-    content = json.loads(file.read_text())
-    assert content["run"]["interrupted"]
-    assert len(content["rows"]) == len(lines) + 1

@@ -98,15 +98,9 @@ def test_codes_and_scales_of_q6_k() -> None:
     ("options", "words"),
     [
         (f"--dt=f32:s8:f32 {SCALES} {POINTS.replace('u8', 's8')}", "Q8_0 has no zero points: --attr-scales"),
-        (
-            f"--dt=f32:s4:f32 {SCALES} --attr-offsets=wei:per_tensor:f16:32x1",
-            "Q4_0 has no offsets: .*--attr-offsets",
-        ),
         ("--dt=f32:s8:f32 --attr-scales=wei:per_tensor:f32:8x1", "Q8_0 .* groups of 8 .--attr-scales="),
         ("--dt=f32:u8:f32", "wei is u8, which it takes as s8 or s4 or u4 or f4_e2m1 only: --peer-dt"),
-        (f"--dt=f32:s8:f32 {SCALES_OF_16} {POINTS.replace('u8', 's8')}", "Q6_K has no zero points: --attr"),
         ("--dt=f32:f4_e2m1:f32 --attr-scales=wei:common:0.75", "MXFP4 has powers of two as scales"),
-        ("--dt=f32:f4_e2m1:f32 --attr-scales=wei:per_tensor:e8m0:16x1", "MXFP4 has blocks of 32 and groups"),
         (
             "--dt=f32:s8:f32 --attr-scales=wei:common:0.1",
             "has f16 scales, .*--peer-attr-scales=none drops it",
@@ -174,26 +168,6 @@ def test_ggml_computes_the_case(name: str, options: str, problem: str) -> None:
     assert 1e-4 < error_of(peer, options, problem, quantise_src=True) < 0.02
 
 
-@needs_ggml
-def test_ggml_repacks_weights() -> None:
-    prepared = loaded("ggml").prepare(case_of(CASES[1][1]), True)
-    assert prepared.impl.startswith("MUL_MAT Q4_0 CPU_REPACK")
-
-
-@needs_ggml
-def test_ggml_does_not_multiply_an_exact_src() -> None:
-    with pytest.raises(PeerError, match=r"does not allow: --quantize=f32 does, and --peer-attr-fpmath=ggml"):
-        loaded("ggml").prepare(case_of(CASES[0][1]))
-
-
-@needs_ggml
-@pytest.mark.parametrize("cold", ["wei", "all"])
-def test_ggml_with_cold_caches(cold: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "CACHE_BYTES", 2 * 34 * 256 // 32 * 64)
-    options = f"{CASES[0][1]} --cold-cache={cold}"
-    assert error_of(loaded("ggml"), options, "9x256:256x64", runs=4, quantise_src=True) < 0.02
-
-
 @pytest.mark.parametrize(
     ("options", "tolerance"),
     [
@@ -229,9 +203,3 @@ def test_autoround_quantises_src_if_told_to(dt: str) -> None:
 def test_autoround_names_what_it_refuses(options: str, words: str) -> None:
     with pytest.raises(PeerError, match=words):
         loaded("autoround").prepare(case_of(options))
-
-
-def test_autoround_names_weights_that_it_cannot_multiply_as_integers() -> None:
-    peer = loaded("autoround")
-    with pytest.raises(PeerError, match=r"not with --dt=f32:u8:f32 .*--peer-attr-zero-points=none drops it"):
-        peer.prepare(case_of(f"--dt=f32:u8:f32 {SCALES} {POINTS}"), True)

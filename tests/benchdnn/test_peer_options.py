@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--peer`, `--peak`, `--peer-*` and `--quantize`: their values, and the problem that a peer gets
-to run.
-"""
+"""`--peer`, `--peak`, `--peer-*` and `--quantize`: their values, and the problem that a peer gets to run."""
 
 import pytest
 from zemm._programs.usage import UsageError

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--jobs=N`: the same lines as without it, crashes and interrupts."""
 
+import json
 import re
 import signal
 import subprocess
@@ -98,8 +99,9 @@ def test_a_case_that_needs_the_memory_runs_alone(
 
 @pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("knob", ["--jobs=1", "--jobs=2"])
-def test_ctrl_c_ends_all_and_prints_the_summary(knob: str, log: Path) -> None:
+def test_ctrl_c_ends_all_and_prints_the_summary(knob: str, log: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "zemm.benchdnn", knob, "--mode=I", "--repeats-per-prb=50000"]
+    command.append(f"--output={tmp_path / 'a.json'}")
     with subprocess.Popen([*command, "--matmul", "2x3:3x4"], stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout
         assert process.stderr
@@ -117,6 +119,9 @@ def test_ctrl_c_ends_all_and_prints_the_summary(knob: str, log: Path) -> None:
     assert 1 <= int(counts[1]) < 50000
     assert counts[1] == counts[2] == str(len(lines) - 1)
     assert errors == f"interrupted: {counts[1]} of 50000 cases have run\n"
+    content = json.loads((tmp_path / "a.json").read_text())
+    assert content["run"]["interrupted"]
+    assert len(content["rows"]) == int(counts[1])
 
 
 def test_timed_cases_are_refused(capsys: Capture) -> None:

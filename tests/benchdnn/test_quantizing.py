@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--quantize`: the matmul takes activations that are quantised before it within the same timed
-run.
-"""
+"""`--quantize`: the matmul takes activations that are quantised before it within the same timed run."""
 
 from dataclasses import replace
 from typing import Any

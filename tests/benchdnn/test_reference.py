@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference compared with values computed by hand, and its product with exact integer
-arithmetic.
-"""
+"""The reference compared with values computed by hand, and its product with exact integer arithmetic."""
 
 import numpy as np
 import pytest

@@ -87,7 +87,7 @@ def test_finds_libzemm_beside_its_folder() -> None:
 
 
 def python(code: str, **variables: str) -> str:
-    """What the code prints, run by a Python of its own."""
+    """The output of the code, run by a Python of its own."""
     environment = {
         name: value for name, value in os.environ.items() if not name.endswith(("_VERBOSE", "_TIMESTAMP"))
     }
@@ -308,7 +308,7 @@ def test_program_by_pkg_config(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_cmake_says_which_headers_are_missing(tmp_path: Path) -> None:
-    """Those of oneDNN 2 are not taken."""
+    """Headers of oneDNN 2 are not taken."""
     older = tmp_path / "include" / "oneapi" / "dnnl" / "dnnl_version.h"
     older.parent.mkdir(parents=True)
     older.write_text("#define DNNL_VERSION_MAJOR 2\n")
@@ -346,7 +346,7 @@ def test_packages_have_the_version_of_the_library() -> None:
 @pytest.mark.skipif(not ONEDNN.exists(), reason="oneDNN is not installed: pip install onednn")
 @pytest.mark.parametrize("case", CASES)
 def test_program_with_onednns_own_library(program: Path, case: str) -> None:
-    """The same binary, so that the numbers above are those that oneDNN gives."""
+    """oneDNN runs that binary, so the numbers above are its own."""
     runtime = ONEDNN.with_name("libintelocl.so")  # the device of SYCL, which this library computes with
     result = run(program, case, ONEDNN.parent, OCL_ICD_FILENAMES=str(runtime))
     assert result.returncode == 0, result.stdout + result.stderr

@@ -79,7 +79,7 @@ def inner_desc(engine: zemm.Engine, ndims: int, ic: int, src_tag: str, weights_t
 
 @pytest.mark.parametrize(("weights_tag", "of_matmul"), [("any", "any"), ("ab", "ba"), ("ba", "ab")])
 def test_runs_the_kernels_of_a_matmul(engine: zemm.Engine, weights_tag: str, of_matmul: str) -> None:
-    """The same modules with the same constants, and nothing else."""
+    """It runs the matmul's modules with its constants, and nothing else."""
     pd, matmul = inner_desc(engine, 2, 64, "ab", weights_tag), matmul_desc(engine, 64, of_matmul)
     assert pd.impl_info == matmul.impl_info
     assert pd.modules() == matmul.modules()

@@ -48,7 +48,7 @@ def work(name: str, seconds: float, seed: int, current: Path) -> None:
 
 
 def fuzz(name: str, seconds: float, seed: int, folder: Path) -> str | None:
-    """What went wrong, or None. After a failure the input is in `folder`."""
+    """The failure, or None. After a failure the input is in `folder`."""
     current = folder / f"{name}-{seed}"
     command = [
         sys.executable,

@@ -35,7 +35,7 @@ LONGEST = 120  # seconds of one step, the build of its kernels included
 
 @dataclass
 class Report:
-    """What has come of the cases so far. planned and executed: decisions."""
+    """The outcome of the cases so far. planned and executed: decisions."""
 
     failures: list[str] = field(default_factory=list)
     states: Counter[str] = field(default_factory=Counter)

@@ -77,7 +77,7 @@ class Worker:
             return None
 
     def plan(self, form: Form, sizes: Sizes) -> Decision | None:
-        """What the planner decides. None: no kernel takes the case."""
+        """The planner's decision. None: no kernel takes the case."""
         from zemm.benchdnn.grammar.encodings import Grouped
 
         static = replace(form, options=tuple(o for o in form.options if "runtime" not in o))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the planner decides for a matmul, as it says in the log of ZEMM_VERBOSE=plan."""
+"""The planner's decision about a matmul, from the log of ZEMM_VERBOSE=plan."""
 
 import os
 import re
@@ -29,7 +29,7 @@ class Decision(NamedTuple):
     cut: str
 
     def features(self) -> frozenset[str]:
-        """What kernels distinguish: the row, flags and other constants one by one, the parts of the cut."""
+        """The row, flags and other constants one by one, and the parts of the cut."""
         found = {self.row, *self.cut.split(", ")}
         for launch in self.constants.split():
             name, _, values = launch.partition(":")

@@ -97,12 +97,12 @@ class Form:
         return [*found, ":".join("x".join(map(str, shape)) for shape in (src, wei))]
 
     def line(self, s: Sizes) -> str:
-        """What a shell runs to repeat the case."""
+        """The shell's command that repeats the case."""
         return line_of(self.kernel, self.tokens(s))
 
 
 def line_of(kernel: str, tokens: list[str]) -> str:
-    """What a shell runs to repeat a case."""
+    """The shell's command that repeats a case."""
     return f"{f'ZEMM_KERNEL={kernel} ' if kernel else ''}zemm-benchdnn {' '.join(tokens)}"
 
 

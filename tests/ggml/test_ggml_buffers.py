@@ -63,7 +63,7 @@ def products(device: str, w: Handle, shape: tuple[int, ...], src: Floats) -> Flo
 
 
 def check_products(type_name: str, w: Handle, shape: tuple[int, ...], blocks: Bytes) -> None:
-    """Those of zemm are ggml's of the blocks."""
+    """zemm's products are those of ggml by the blocks."""
     src = np.random.default_rng(3).standard_normal((ROWS, K)).astype(np.float32)
     tensors, same = in_buffer("CPU", FORMATS[type_name].number, blocks, USAGE_ANY)
     want = products("CPU", same, shape, src)
@@ -239,7 +239,7 @@ def test_views_of_tensors(usage: int) -> None:
 
 
 def test_view_that_is_set_first() -> None:
-    """What is set through a view is not repacked: the tensor has its bytes, too."""
+    """Bytes that are set through a view are not repacked. The tensor has them as they are."""
     blocks = usual_blocks("Q4_0", (N, K), np.random.default_rng(8))
     tensors = Tensors()
     w = tensors.new(FORMATS["Q4_0"].number, K, N)

@@ -15,7 +15,7 @@ from zemm._library.lists import GGUF_BLOCKS
 from zemm.gguf.formats import FORMATS, Format, Parts
 
 # The backend's type of codes.
-CODES = {row["name"]: row["codes"] for row in GGUF_BLOCKS if row["codes"] != "data_type_undef"}
+CODES = {name: row["codes"] for name, row in GGUF_BLOCKS.items() if row["codes"] != "data_type_undef"}
 TYPES = list(CODES)
 # Values of f4_e2m1 are kept doubled as s8, where 0 and -0 are one, and digits of TQ1_0 stand for many bytes.
 NOT_WRITTEN = ["TQ1_0", *SMALL_FLOATS]
@@ -24,7 +24,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Read(NamedTuple):
-    """What the program printed for blocks [B, bytes].
+    """The output of the program for blocks [B, bytes].
 
     codes [B, elements]. scales, offsets [B, groups], f16 where blocks have such. written: the blocks with the
     codes of their successors. restored: with their own ones again.

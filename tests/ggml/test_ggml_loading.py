@@ -16,7 +16,7 @@ NOT_USED = "zemm: the backend is not used: "
 
 
 def loaded(backend: Path, **variables: str) -> CompletedProcess[str]:
-    """What tests/ggml/load.py prints."""
+    """The output of tests/ggml/load.py."""
     command = [sys.executable, HERE / "load.py", BIN, backend]
     done = captured(command, env={**os.environ, **variables}, timeout=120)
     assert done.returncode == 0, done.stderr

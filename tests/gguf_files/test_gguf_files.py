@@ -11,7 +11,7 @@ import pytest
 import zemm
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support_gguf import float_rows, random_blocks
+from support_gguf import finish, float_rows, random_blocks
 
 RNG = np.random.default_rng(0)
 
@@ -31,10 +31,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("F32", "Q8_0", "Q4_K"):
         rows = float_rows(name, (4, 256), RNG) if name == "F32" else random_blocks(name, (4, 256), RNG)
         writer.add_tensor(name.lower(), rows, raw_dtype=gguf.GGMLQuantizationType[name])
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
     return path
 
 

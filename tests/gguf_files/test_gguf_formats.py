@@ -133,7 +133,7 @@ def test_small_floats_as_integers(type_name: str, tmp_path: Path) -> None:
 
 
 def all_codes(type_name: str) -> set[float]:
-    """What the codes of a type are, but -0 of f4_e2m1."""
+    """The values of a type's codes, but -0 of f4_e2m1."""
     kind = FORMATS[type_name].data_type
     if kind == "u2":
         return {"TQ1_0": {0, 1, 2}, "Q1_0": {0, 2}}.get(type_name, {0, 1, 2, 3})

@@ -45,14 +45,14 @@ def environment() -> dict[str, str]:
 
 
 def run(*command: str, cwd: Path) -> str:
-    """What a command prints, which must succeed."""
+    """The output of a command, which must succeed."""
     result = captured(command, cwd=cwd, env=environment(), timeout=300)
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
     return result.stdout
 
 
 def run_snippet(section: str, page: str, folder: Path) -> str:
-    """What the only snippet of a section prints."""
+    """The output of the only snippet of a section."""
     (folder / "snippet.py").write_text(block(section, "python", page))
     return run(sys.executable, "snippet.py", cwd=folder)
 

@@ -149,7 +149,7 @@ def descriptor(engine: zemm.Engine, case: Case) -> zemm.MatmulPrimitiveDesc:
 
 
 def answer(engine: zemm.Engine, case: Case) -> tuple[str, str]:
-    """What comes of the descriptor: PASSED if the library makes it, and the reason if it does not."""
+    """The state of the descriptor: PASSED if the library makes it, and the reason if it does not."""
     if reason := skip_reason(case):
         return verdict.SKIPPED, reason
     try:

@@ -30,7 +30,7 @@ def module_of(path: Path) -> str:
 
 
 def imports(path: Path, modules: Any) -> list[str]:
-    """Those of the modules that a file imports. Relative imports are not used in this package."""
+    """The modules that a file imports. Relative imports are not used in this package."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):

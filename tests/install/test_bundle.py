@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm-bundle: its folder times matmuls from any place, with an empty environment and without
-Python.
-"""
+"""zemm-bundle: its folder times matmuls from any place, with an empty environment and without Python."""
 
 import functools
 import re

@@ -51,7 +51,7 @@ def test_compiles_alone(header: str, language: str) -> None:
 
 
 def printed(source: str, folder: Path) -> str:
-    """What a C program with this main prints."""
+    """The output of a C program with this main."""
     program = folder / "program"
     head = "#include <stdio.h>\n#include <string.h>\n#include <zemm/zemm.h>\n"
     built = run(["gcc", "-xc", "-std=c99", f"-I{INCLUDE}", "-", "-o", str(program)], head + source)

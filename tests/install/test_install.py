@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that `meson install` installs, used like a C or C++ programmer would. Builds the
-library once (minutes).
-"""
+"""The files that `meson install` installs, used like a C or C++ programmer would."""
 
 import os
 import re
@@ -181,7 +179,7 @@ def declared() -> set[str]:
 def test_exports_are_the_headers(installed: Installation) -> None:
     names = declared()
     assert len(names) > 120
-    # What libdnnl.so.3 and the Python package need besides the public functions.
+    # Functions that libdnnl.so.3 and the Python package need besides the public ones.
     for header in ("api/compat.hpp", "experts/experts.h"):
         inner = (ROOT / "src" / header).read_text()
         names |= set(re.findall(r"\bZEMM_API (zemm_(?:compat|experts)_\w+)\(", inner))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pip installs: it works in a bare environment of another Python, and C programs are compiled
+"""The installed wheel: it works in a bare environment of another Python, and C programs are compiled
 and linked with it.
 """
 

@@ -169,7 +169,7 @@ def random_a(rng: np.random.Generator, d: Dpas, sub_groups: int) -> np.ndarray:
 
 
 def multiply(d: Dpas, a: np.ndarray, b: np.ndarray, acc: np.ndarray) -> np.ndarray:
-    """What the sub-group returns, as bits by lane and row. a and b are bits by lane and component."""
+    """The result of the sub-group, as bits by lane and row. a and b are bits by lane and component."""
     if d.has_a_ints:  # eight lanes have a row, so a component covers two rows
         rows = elements(a.T.reshape(-1, 8, 1), 32, d.a).reshape(-1, d.k)[: d.m]
     else:

@@ -477,7 +477,7 @@ def compiler(folder: Path, body: str) -> Compiler:
 
 
 def compiled(folder: Path, *dumps: str, code: bytes = b"") -> Compiled:
-    """What comes of a compiler that leaves these dumps, and a binary with this code if there is some."""
+    """The kernel of a compiler that leaves these dumps, and a binary with this code if there is some."""
     for number, dump in enumerate(dumps):
         (folder / f"{number}.txt").write_text(dump)
     (folder / "binary").write_bytes(elf({".text.matmul": code, ".ze_info": b"kernels:\n"}))

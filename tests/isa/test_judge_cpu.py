@@ -64,7 +64,7 @@ INTEL_SERVERS = ("cascadelake", "icelake-server", "sapphirerapids")
 def answer(
     lines: list[str], cycles: float, busy: float, uops: float = 1.0, limit: float = 0.0
 ) -> dict[str, Any]:
-    """What llvm-mca says of these lines, in its JSON, with one busy port."""
+    """An answer of llvm-mca about these lines, in its JSON, with one busy port."""
     summary = {
         "Iterations": 100,
         "TotalCycles": 100 * cycles,

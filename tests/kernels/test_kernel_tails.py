@@ -20,7 +20,7 @@ VARIANTS = INTEGERS | FLOATS
 
 
 def no_bf16(base: Problem, splits_f16: bool) -> str:
-    """The same of a row that multiplies bf16, f32 as bf16 where that is allowed, and f16 as two bf16."""
+    """The refusal of a row that multiplies bf16, f32 as bf16 where that is allowed, and f16 as two bf16."""
     if base.src_dt not in ("f32", "bf16", *(["f16"] if splits_f16 else [])):
         more = "f16, " if splits_f16 else ""
         return f"multiplies bf16, {more}f8, f4 and f32 by these or integers, not {base.src_dt}"

@@ -32,7 +32,7 @@ def expected(x: np.ndarray, dt: str, saturation: bool) -> np.ndarray:
 
 
 def check(got: np.ndarray, want: np.ndarray) -> None:
-    """The same values; NaN may have any sign and digits."""
+    """Compares values. NaN may have any sign and digits."""
     nan = np.isnan(want.astype(np.float32))
     assert np.array_equal(np.isnan(got.astype(np.float32)), nan)
     assert np.array_equal(got.view(np.uint8)[~nan], want.view(np.uint8)[~nan])
@@ -78,7 +78,7 @@ def test_row(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> 
 
 @pytest.mark.parametrize("dt", F8)
 def test_after_scales_and_post_ops(engine: zemm.Engine, dt: str) -> None:
-    """What is stored saturates, not what a post-op or a scale gets."""
+    """Stored values saturate. Inputs of post-ops and scales do not."""
     x = values_of(dt)
     attr = attributes(True)
     attr.set_scales(DST, 0)

@@ -52,7 +52,7 @@ CASES = {
 
 
 def problem_of(row: str, name: str) -> Problem | None:
-    """What the row runs for the case; None: it keeps nothing in a scratchpad."""
+    """The problem that the row runs for the case; None: it keeps nothing in a scratchpad."""
     problem = replace(CASES[name], scratchpad="user")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZEMM_KERNEL", row)

@@ -27,7 +27,7 @@ TYPES: tuple[Any, ...] = (*FLOATS, np.float64, np.int8, np.uint8, np.int16, np.u
 
 
 class Form(NamedTuple):
-    """What a layer is made of. None: it has no such array. foreign: arrays in the other byte order."""
+    """The arrays of a layer. None: it has no such array. foreign: arrays in the other byte order."""
 
     values: Any = np.uint8
     scales: Any = np.float32
@@ -83,7 +83,7 @@ def make(form: Form, engine: zemm.Engine) -> tuple[zemm.Linear, dict[str, Any]]:
 
 
 def overwrite(arrays: dict[str, Any]) -> None:
-    """What a caller does that reuses buffers."""
+    """A caller that reuses its buffers."""
     for array in arrays.values():
         if isinstance(array, np.ndarray):
             array[...] = 3
@@ -138,7 +138,7 @@ quantised = st.builds(
 ).map(lambda form: form._replace(zero_points=None) if form.offsets else form)
 
 
-@random_cases(quick=8, full=25)
+@random_cases(quick=4, full=25)
 def test_saved_forms(engine: zemm.Engine, data: st.DataObject) -> None:
     pytest.importorskip("safetensors")
     form = data.draw(st.one_of(quantised, float_weights))
@@ -158,7 +158,7 @@ def check_saved_forms(engine: zemm.Engine, form: Form, folder: Path) -> None:
     for way, made in ((way, of(layer, folder)) for way, of in WAYS.items()):
         assert repr(made) == repr(layer), way
         assert np.array_equal(made(x), expected), way
-    # What state_dict() has returned is the caller's, too.
+    # The caller may also change what state_dict() has returned.
     overwrite(state)
     assert np.array_equal(layer(x), expected)
     again = layer.state_dict()
@@ -175,7 +175,7 @@ def test_what_a_layer_shows_is_read_only(engine: zemm.Engine, name: str) -> None
         values[...] = 0
 
 
-@random_cases(quick=20, full=40)
+@random_cases(quick=8, full=40)
 def test_other_types_in_a_state(engine: zemm.Engine, data: st.DataObject) -> None:
     """The same numbers in another type or byte order are the same layer. Numbers that the layer's type
     cannot hold are refused. No bytes are taken for those of another type."""
@@ -286,7 +286,7 @@ def test_foreign_files(tmp_path: Path) -> None:
 
 
 def test_permissions_of_files(tmp_path: Path) -> None:
-    """Those of any new file, or of the one that is replaced."""
+    """A file has the permissions of any new file, or of the one that it replaces."""
     pytest.importorskip("safetensors")
     layer = zemm.Linear.from_float(np.ones((K, N), np.float32), group=GROUP)
     for mask in (0o022, 0o077, 0o002):

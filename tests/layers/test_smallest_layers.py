@@ -14,6 +14,7 @@ from support_small_layers import TYPES, expected, layers, weights_of
 from zemm._layers.shard import check_parts, part_of
 
 
+@pytest.mark.quick(cases=lambda data_type: data_type in ("s8", "u4", "u2"))
 @pytest.mark.parametrize("data_type", TYPES)
 def test_saved_forms(data_type: Any) -> None:
     for layer in layers(data_type):
@@ -31,7 +32,7 @@ def test_saved_forms(data_type: Any) -> None:
 
 @pytest.mark.parametrize("data_type", TYPES)
 def test_parts(data_type: Any) -> None:
-    """Those that end inside a byte are refused."""
+    """Layers whose rows end inside a byte are refused."""
     refused = 0
     for layer, along in product(layers(data_type, (4, 16), (1, 4, 8)), ("N", "K")):
         want, state = expected(layer), layer.state_dict()

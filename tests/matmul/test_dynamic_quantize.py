@@ -46,7 +46,7 @@ def outputs(x: NDArray[np.floating], scales: tuple[int, ...], dtype: str, scale:
 def check(
     arrays: Arrays, x: NDArray[np.floating], group: int, dtype: str, scale: str, **options: bool
 ) -> None:
-    """The same bits as numpy's for x [.., K]."""
+    """Bits are those of numpy for x [.., K]."""
     want = zemm.quantize_activations(x, group, scale, dtype=dtype, **options)
     names = [zemm.ARG_DST, zemm.ARG_DYNAMIC_SCALE]
     names += [zemm.ARG_DYNAMIC_ZERO_POINT] if dtype == "u8" else []

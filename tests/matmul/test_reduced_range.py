@@ -128,7 +128,7 @@ def main() -> None:
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
 def test_quantisation(engine: zemm.Engine, scale_dtype: str, dtype: str) -> None:
-    """The same bits as numpy's, which reach both ends of the range but do not leave it."""
+    """Bits are those of numpy, which reach both ends of the range but do not leave it."""
     rng = np.random.default_rng(0)
     for group in (1, 17, 32, 100, 384):
         x = rng.standard_normal((40, 2 * group)) * 2.0 ** rng.integers(-10, 9, (40, 1))

@@ -190,7 +190,7 @@ def class_of(name: str) -> Any:
 
 
 def inputs_of(model: Any, name: str) -> dict[str, Any]:
-    """What a model is called with."""
+    """The inputs of a model."""
     kind = name.partition("-")[2]
     ids = torch.arange(2 * TOKENS).reshape(2, TOKENS) * 7 % 90 + 5
     generator = torch.Generator().manual_seed(2)

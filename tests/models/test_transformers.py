@@ -243,8 +243,7 @@ def test_parts_of_a_checkpoint(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_models_of_short_floats(dtype: str, tmp_path: Path) -> None:
-    """The layers multiply in the type of the model, with the scales as they are stored. Transformers 4 makes
-    them of the model's type."""
+    """The layers multiply in the type of the model, with the scales as they are stored."""
     config, store = gptq()
     expected = logits(save(tmp_path, llama(), config, store))
     model = load(tmp_path, dtype=dtype)

@@ -18,14 +18,15 @@ from support_twins import WAYS, Twins, difference
 
 PARTS = 8
 LIMIT = 300  # seconds for each
-# Classes of layers, experts and names that zemm once took for others, and weights that models read or write.
+# Classes of layers, experts and names that zemm once took for others, and models that read or write weights
+# themselves: Mamba those of dt_proj.
 ALWAYS = {"causal-falcon", "causal-lara_mini", "causal-llama4_text", "causal-xlnet"}
-ALWAYS |= {"causal-mamba", "causal-rwkv", "masked-mobilebert", "seq2seq-t5"}
+ALWAYS |= {"causal-mamba", "causal-rwkv", "causal-sarvam_moe", "masked-mobilebert", "seq2seq-t5"}
 # Relative to the largest logit. Both models round in the same type, but not in the same places. In the short
 # ones routers may choose other experts, and single logits.
 TOLERANCES = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.02}
 NOT_TINY = {"causal-gemma3n": "it needs the package timm"}
-# What is refused, by name and way, and a part of the reason.
+# Refused models, by name and way, and a part of the reason.
 _CUT = "which Transformers cuts or joins to others of the model"
 _NOTHING = "no layer of the model is quantised"
 REFUSED: dict[tuple[str, str], str] = {
@@ -55,7 +56,7 @@ DTYPE = WANTED if WANTED in TOLERANCES else "float32"
 
 
 def chosen() -> list[str]:
-    """Those whose turn it is at this commit; without git, the first part."""
+    """The architectures whose turn it is at this commit; without git, the first part."""
     if WANTED:
         return NAMES
     command = ["git", "rev-parse", "--short=2", "HEAD"]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program zemm-models: its figures, files and refusals. Most runs are in this process, where packages and
-kernels are at hand; one has the processes that the program starts."""
+"""The program zemm-models: its figures, files and refusals."""
 
 import json
 import os
@@ -75,7 +74,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*arguments: str, tmp_path: Path) -> dict[str, Any]:
-    """What the program writes as JSON."""
+    """The JSON that the program writes."""
     file = tmp_path / "results.json"
     assert cli.main([*FAST, *arguments, f"--json={file}"]) == 0
     found: dict[str, Any] = json.loads(file.read_text())
@@ -206,9 +205,7 @@ print(json.dumps([{{"avg_ts": rate, "build_number": 7, "build_commit": "abc"}}])
 @pytest.mark.usefixtures("local")
 @pytest.mark.parametrize("fails", [False, True])
 def test_llama_cpp(fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its program gets the same tokens, and its rates and version go to the results. It ends when its memory
-    has been looked at.
-    """
+    """Its program gets the same tokens, and its rates and version go to the results."""
     pytest.importorskip("gguf")
 
     def peak(process: int) -> int:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm.transformers loads checkpoints of compressed-tensors. The package itself makes their tensors, and the
-weights that are compared."""
+"""zemm.transformers loads checkpoints of compressed-tensors."""
 
 import re
 from collections.abc import Iterator

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import zemm
 from support_checkpoints import torch, transformers
-from support_gguf import usual_blocks
+from support_gguf import finish, usual_blocks
 from test_transformers_stand_in import OwnLlama
 from zemm.models import random_gguf
 from zemm.models.shapes import Shape
@@ -64,10 +64,7 @@ def write(
                 writer.add_tensor(f"{stem}.{more}", np.array([scale], np.float32))
         if architecture == "qwen2" and stem.endswith(("attn_q", "attn_k", "attn_v")):
             writer.add_tensor(f"{stem}.bias", rng.uniform(0.5, 1.5, dims[:1]).astype(np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
     return path
 
 

@@ -2,7 +2,6 @@
 """What happens while a model loads: Transformers initialises what is missing, cuts fused tensors, keeps
 modules in f32; and files are damaged."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +11,8 @@ import pytest
 import zemm
 from support_checkpoints import edit, llama, load, save, torch, transformers
 from support_compressed import compressed
-from test_transformers import LAYER, awq, gptq, layers_of
-from test_transformers_compressed import BY_32, F8, weights
+from test_transformers import LAYER, gptq, layers_of
+from test_transformers_compressed import F8, weights
 from zemm.transformers import ZemmConfig
 from zemm.transformers._quantizer import FloatQuantizer
 
@@ -87,10 +86,8 @@ def own() -> Any:
 
 FORMATS: dict[str, Any] = {
     "GPTQ": gptq(),
-    "AWQ": awq(),
     "int8 weights of the name weight": compressed(weights() | {"format": "int-quantized"}),
     "f8 weights of the name weight": compressed(weights(**F8)),
-    "int4": compressed(weights(4, **BY_32)),
     "none": None,
 }
 
@@ -112,35 +109,6 @@ def test_initialisation_changes_no_layer(form: str, tmp_path: Path) -> None:
     with torch.no_grad():
         expected, y = model(x), loaded(x)
     assert (y - expected).abs().max() < (0.02 if form == "none" else 1e-5) * expected.abs().max()
-
-
-def test_fused_tensors_that_transformers_cuts(tmp_path: Path) -> None:
-    """By the shapes of the model's parameters."""
-    sizes = {"vocab_size": 128, "hidden_size": 64, "intermediate_size": 128, "moe_intermediate_size": 32}
-    counts = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16}
-    experts = {
-        "n_routed_experts": 4,
-        "num_experts": 4,
-        "num_experts_per_tok": 2,
-        "n_group": 1,
-        "topk_group": 1,
-    }
-    torch.manual_seed(0)
-    config = transformers.AutoConfig.for_model("sarvam_moe", **sizes, **counts, **experts)
-    model = transformers.AutoModelForCausalLM.from_config(config).eval()
-    model.save_pretrained(tmp_path)
-    loaded = type(model).from_pretrained(tmp_path, quantization_config=ZemmConfig(bits=8, group=32))
-    ids = torch.arange(7)[None]
-    with torch.no_grad():
-        expected = model(ids).logits
-        assert (loaded(ids).logits - expected).abs().max() < 0.02 * expected.abs().max()
-    about = json.loads((tmp_path / "config.json").read_text())
-    about["quantization_config"] = gptq()[0]
-    (tmp_path / "config.json").write_text(json.dumps(about))
-    name = "model.layers.0.attention.query_key_value"
-    edit(tmp_path, lambda t: t.update({f"{name}.qweight": t.pop(f"{name}.weight").int()}))
-    with pytest.raises(NotImplementedError, match=f"tensor {name}.qweight, which Transformers cuts or joins"):
-        type(model).from_pretrained(tmp_path)
 
 
 @pytest.mark.parametrize("kept", ["_keep_in_fp32_modules", "_keep_in_fp32_modules_strict"])
@@ -174,10 +142,7 @@ def test_modules_kept_in_f32(
 
 SCALES: dict[str, tuple[Any, str]] = {
     "GPTQ": (gptq(), "scales"),
-    "AWQ": (awq(), "scales"),
-    "int4": (compressed(weights(4, **BY_32)), "weight_scale"),
     "NVFP4": (compressed("NVFP4"), "weight_scale"),
-    "MXFP4": (compressed("MXFP4A16"), "weight_scale"),
 }
 
 

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """from_pretrained(tp_plan="auto") of quantised checkpoints: two processes have a part of each layer."""
 
-import os
-import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import support_ranks
 import zemm
 from support_checkpoints import PROMPTS, llama, load, save, torch, transformers
 from test_transformers import awq, gptq
@@ -81,40 +79,11 @@ def check_refusals(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What two processes print that load all checkpoints. They meet on 127.0.0.1, as with torchrun."""
+    """What two processes print that load all checkpoints."""
     folder = tmp_path_factory.mktemp("parallel")
     for kind, make in KINDS.items():
         save(folder / kind, llama(**SIZES), *make())
-    environment = {
-        **os.environ,
-        "GLOO_SOCKET_IFNAME": "lo",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(free_port()),
-        "WORLD_SIZE": str(RANKS),
-        "OMP_NUM_THREADS": "1",
-    }
-    files = [(folder / f"output{rank}").open("w+") for rank in range(RANKS)]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, __file__, str(folder)],
-            env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=file, stderr=subprocess.STDOUT,
-        )
-        for rank, file in enumerate(files)
-    ]  # fmt: skip
-    try:
-        for process in processes:
-            process.wait(timeout=300)
-    finally:
-        for process in processes:
-            process.kill()
-    return [Path(file.name).read_text() for file in files]
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    return support_ranks.outputs(__file__, folder, RANKS)
 
 
 @pytest.mark.xdist_group("transformers_parallel")

@@ -28,15 +28,6 @@ def test_from_numpy(engine: zemm.Engine, dtype: Any, view: Any) -> None:
     assert back[0, 0] == 99
 
 
-@pytest.mark.parametrize("value", [np.float32(2.5), np.int8(-3)])
-def test_tensors_without_dimensions(engine: zemm.Engine, value: Any) -> None:
-    array = np.array(value)
-    memory = zemm.from_dlpack(array, engine=engine)
-    assert (memory.md.dims, memory.handle) == ((1,), array.ctypes.data)
-    assert memory.as_numpy() == [value]
-    assert np.from_dlpack(memory) == [value]
-
-
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 4)])
 def test_tensors_without_elements(engine: zemm.Engine, shape: tuple[int, ...]) -> None:
     memory = zemm.from_dlpack(np.ones(shape, np.float32), engine=engine)
@@ -239,29 +230,21 @@ class Damaged(Elsewhere):
 DAMAGES: list[tuple[dict[str, Any], str]] = [
     ({"device_type": 2}, r"on the device \(1, 0\), its capsule that it is on \(2, 0\)"),
     ({"device_type": 14}, "its capsule that it is on"),
-    ({"device_type": -1}, "its capsule that it is on"),
     ({"device": (1,)}, "not two integers"),
-    ({"device": None}, "not two integers"),
     ({"device": ("cpu", 0)}, "not two integers"),
     ({"ndim": -1}, "-1 dimensions in its capsule, not 0 to 12"),
     ({"ndim": 13}, "13 dimensions in its capsule"),
-    ({"ndim": 2**31 - 1}, "dimensions in its capsule"),
     ({"shape": None}, "2 dimensions in its capsule, but no shape"),
     ({"shape": (-1, 4)}, "negative sizes"),
-    ({"shape": (3, -(2**63))}, "negative sizes"),
     ({"shape": (2**62, 2**62)}, "more elements than 64 bits count"),
-    ({"shape": (2**62, 2**62), "strides": None}, "more elements than 64 bits count"),
     ({"strides": (-4, 1)}, "negative strides"),
-    ({"strides": (-(2**63), 1)}, "negative strides"),
     ({"strides": (2**62, 1)}, "more elements than 64 bits count"),
-    ({"strides": (2**63 - 1, 2**63 - 1)}, "more elements than 64 bits count"),
     ({"strides": (1, 1)}, "strides"),
     ({"data": None}, "but no address"),
     ({"byte_offset": 2**64 - 4}, "beyond all memory"),
     ({"byte_offset": 2}, "unaligned"),
     ({"shape": (1, 2**60), "strides": None}, "beyond all memory"),
     ({"lanes": 0}, "0 lanes"),
-    ({"lanes": 65535}, "65535 lanes"),
     ({"bits": 0}, "0 bits"),
     ({"code": 255}, "type code 255"),
     (

@@ -61,7 +61,7 @@ def post_op(kind: str, *args: Any) -> Make:
     return lambda _: getattr(zemm.PostOps(), f"append_{kind}")(*args)
 
 
-# What is called, and words of the sentence: the argument first.
+# Calls, and words of the sentence: the argument first.
 TABLE: dict[str, tuple[Make, list[str]]] = {
     # A name or None where an object is wanted
     "matmul_engine_name": (matmul(engine="cpu"), ["engine is 'cpu'", "Engine", "zemm.Engine('cpu')"]),

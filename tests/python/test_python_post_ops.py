@@ -34,7 +34,7 @@ NAMES = [*(set(ELTWISE) - {"clip", "clip_v2", "pow"}), *OTHER_NAMES]
 
 
 def by_name(name: str, *parameters: float) -> np.ndarray:
-    """What the driver's formula makes of X."""
+    """X after the driver's formula."""
     short = name.removeprefix("eltwise_").removesuffix("_use_dst_for_bwd")
     full = OTHER_NAMES.get(short, short)
     alpha, beta = parameters or DEFAULTS.get(full, (0.0, 0.0))

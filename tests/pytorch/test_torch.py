@@ -116,7 +116,7 @@ def test_tangents_are_refused(engine: zemm.Engine) -> None:
 )
 @pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
 def test_tensors_without_bytes_are_refused(engine: zemm.Engine, call: Any) -> None:
-    """What torch gives to a function that it traces. A module has an operator for that."""
+    """torch gives such tensors to a function that it traces. A module has an operator for that."""
     layer = zemm.Linear.from_float(np.ones((K, N), np.float32), group=GROUP, engine=engine)
     with pytest.raises(ValueError, match="QuantLinear is for programs that do this"):
         call(layer, x_of(torch.float32, 2))

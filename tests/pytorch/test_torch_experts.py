@@ -97,7 +97,7 @@ def tokens(count: int, top_k: int = 3, dtype: torch.dtype = torch.float32) -> tu
 def expected(
     module: QuantExperts, x: torch.Tensor, index: torch.Tensor, weights: torch.Tensor
 ) -> torch.Tensor:
-    """The same one row after the other, with the layers' own calls for an expert, in float32."""
+    """The result, one row after the other, with the layers' own calls for an expert, in float32."""
     y = torch.zeros(len(x), N)
     for token, chosen in enumerate(index.tolist()):
         for k, expert in enumerate(chosen):

@@ -34,7 +34,7 @@ def compiled() -> dict[str, Any]:
     return {"no compiler": module, **made}
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", [*BACKENDS[:2], pytest.param("inductor", marks=pytest.mark.full)])
 def test_modes_agree(backend: str) -> None:
     """Of all types at once, as inductor has the C++ compiler make a kernel for each graph. abs() is
     in that kernel, which reads y as the type that shape propagation said."""

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.torch.parallel: parts of layers, and two processes that have a part each."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import support_ranks
 import zemm
 from support_torch import GROUP, KINDS, K, N, linear, module_of, parts_of, torch, x_of
 from torch import distributed as dist
@@ -199,21 +196,8 @@ CASES = {case.__name__: case for case in (by_torch, by_plan, whole_tensors, refu
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What two processes print that run all cases. They meet by a file, and talk on 127.0.0.1."""
-    store = tmp_path_factory.mktemp("parallel") / "store"
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, __file__, str(store), str(rank)],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )
-        for rank in range(RANKS)
-    ]  # fmt: skip
-    try:
-        return [process.communicate(timeout=300)[0] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
+    """What two processes print that run all cases."""
+    return support_ranks.outputs(__file__, tmp_path_factory.mktemp("parallel"), RANKS)
 
 
 @pytest.mark.xdist_group("torch_parallel")
@@ -223,8 +207,8 @@ def test_two_processes(outputs: list[str], case: str) -> None:
         assert f"{case}: ok" in output.splitlines(), output
 
 
-def main(store: Path, rank: int) -> None:
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=RANKS)
+def main() -> None:
+    dist.init_process_group("gloo")
     mesh = dist.device_mesh.init_device_mesh("cpu", (RANKS,))
     for name, case in CASES.items():
         case(mesh)
@@ -233,4 +217,4 @@ def main(store: Path, rank: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main()

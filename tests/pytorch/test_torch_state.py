@@ -8,9 +8,12 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import zemm
+from support_small_layers import TYPES, expected, layers, weights_of
 from support_torch import GROUP, KINDS, K, N, linear, module_of, torch, x_of
+from zemm.torch._parts import layer_of
 
 State = dict[str, Any]
 
@@ -87,8 +90,7 @@ def test_states_that_are_refused(name: str) -> None:
 
 
 def test_strict_false() -> None:
-    """Keys that are missing or unexpected are returned, as torch does. Shapes are checked all the
-    same."""
+    """Keys that are missing or unexpected are returned, as torch does. Shapes are checked all the same."""
     model, other, x = model_of("u8"), model_of("u8", seed=3), x_of(3)
     y = model(x)
     state = other.state_dict()
@@ -108,8 +110,7 @@ def test_strict_false() -> None:
 @pytest.mark.parametrize("assign", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_load(kind: str, assign: bool) -> None:
-    """Whatever kind of layer the module had before. What happens to the tensors later is nothing to
-    it."""
+    """Whatever kind of layer the module had before. What happens to the tensors later is nothing to it."""
     other = model_of(kind, seed=3)
     before = "u4 with an odd N" if kind == "u4 with an odd N" else "u8"
     model, x = model_of(before), x_of(3)
@@ -195,14 +196,6 @@ def test_saved_forms(form: str, scales: Any) -> None:
         assert torch.equal(made(x), y)
 
 
-def test_to_changes_no_numbers() -> None:
-    module, x = module_of("u8"), x_of(3)
-    y = module(x)
-    for moved in (module.half(), module.double(), module.to("cpu"), module.cpu(), module.share_memory()):
-        assert moved is module
-        assert torch.equal(module(x), y)
-
-
 MOVES: dict[str, Callable[[Any], Any]] = {
     "meta": lambda module: module.to("meta"),
     "a type and meta": lambda module: module.to(torch.device("meta"), torch.float16),
@@ -254,3 +247,19 @@ def test_empty_modules_of_another_size_or_no_size() -> None:
     ):
         with pytest.raises(ValueError, match=sentence):
             zemm.torch.QuantLinear(*sizes)
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+def test_smallest_layers(data_type: Any) -> None:
+    for layer in layers(data_type, (4, 16), (1, 2, 4)):
+        want = expected(layer).astype(np.float32)
+        module = zemm.torch.QuantLinear(layer)
+        empty = zemm.torch.QuantLinear(layer.in_features, layer.out_features)
+        empty.load_state_dict(module.state_dict())
+        parts = [part.clone() for part in module._tensors()]
+        for made in (empty.layer, layer_of(parts).layer):
+            assert np.array_equal(weights_of(made), weights_of(layer))
+        table = zemm.torch.QuantEmbedding.of(module)
+        for count in {1, 2, layer.out_features}:
+            ids = torch.arange(count) % layer.out_features
+            assert np.allclose(table(ids).numpy(), want.T[ids.numpy()], rtol=1e-6)

@@ -36,7 +36,7 @@ def matmul(engine: zemm.Engine, m: int, k: int, n: int, dtype: str) -> tuple[zem
 
 
 def quantize(engine: zemm.Engine, k: int) -> tuple[zemm.Primitive, Any, Any]:
-    """The same that quantises a row to s8."""
+    """A brief launch that quantises a row to s8."""
     src = RNG.standard_normal((1, k)).astype(np.float32)
     dst, scales = np.zeros((1, k), np.int8), np.zeros((1, k // 64), np.float32)
     memories = [memory(array, engine) for array in (src, dst, scales)]

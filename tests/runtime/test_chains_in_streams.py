@@ -119,7 +119,7 @@ def test_products_of_other_types(dtype: Any) -> None:
 
 
 def test_calls_that_stay_asynchronous(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the host does not read is not waited for."""
+    """The host does not wait for results that it does not read."""
     stream, waits = zemm.Stream(FIRST.engine), []
     monkeypatch.setattr(zemm.Stream, "_settle", waits.append)
     layer = zemm.Linear.from_float(W, bits=8, activation="int8")

@@ -110,7 +110,7 @@ def sections() -> dict[str, list[str]]:
 
 
 def table(section: str, make: Callable[..., T]) -> dict[str, T]:
-    """What `make` makes of each problem of a table, by names. It also gets a line's other words."""
+    """The results of `make` for each problem of a table, by names. It also gets a line's other words."""
     named = (line.partition(": ") for line in sections()[section])
     parsed = {name: of_line(rest) for name, _, rest in named}
     return {name: make(problem, **words) for name, (problem, words) in parsed.items()}

@@ -92,8 +92,12 @@ def write(path: Path, tensors: dict[str, tuple[str, NDArray[np.generic]]]) -> Pa
         form, data = FORMATS[type_name], rows.view(np.int8)
         shape = (*rows.shape[:-1], data.shape[-1] // form.block.itemsize * form.elements)
         writer.add_tensor(name, data, raw_shape=shape, raw_dtype=form.number)
+    finish(writer)
+    return path
+
+
+def finish(writer: gguf.GGUFWriter) -> None:
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return path

@@ -27,7 +27,7 @@ def source() -> Path:
 
 
 def run(program: str, *arguments: str | Path, zemm: bool = True, timeout: int = 300) -> str:
-    """What one of llama.cpp's programs prints and logs, with all types of zemm's backend, or without it."""
+    """The output and log of one of llama.cpp's programs, with all types of zemm's backend, or without it."""
     env = {name: value for name, value in os.environ.items() if name != "GGML_BACKEND_PATH"}
     if zemm:
         env |= {"GGML_BACKEND_PATH": str(BACKEND), "GGML_ZEMM_ALL_TYPES": "1"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from gguf import GGMLQuantizationType, GGUFWriter
-from support_gguf import usual_blocks
+from support_gguf import finish, usual_blocks
 from zemm.models import random_gguf
 from zemm.models.shapes import Shape
 
@@ -21,8 +21,5 @@ def write_model(type_name: str, shape: Shape, folder: Path) -> Path:
             writer.add_tensor(name, blocks, raw_dtype=GGMLQuantizationType[type_name])
         else:
             writer.add_tensor(name, random_gguf._values(kind, dims, rng).reshape(dims))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
     return path

@@ -66,7 +66,7 @@ pytestmark = [
 
 
 def dry_run(
-    settings: Mapping[str, str], tmp_path: Path, *command: str, timeout: int = 300
+    settings: Mapping[str, str], tmp_path: Path, *command: str, timeout: int = 300, most: int = 0
 ) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ZE_", "ZEMM_"))}
     env |= {
@@ -81,7 +81,7 @@ def dry_run(
         **settings,
     }
     result = captured([sys.executable, *command], env=env, cwd=tmp_path, timeout=timeout)
-    assert result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}\n{result.stderr}"
+    assert 0 <= result.returncode <= most, f"exit code {result.returncode}\n{result.stdout}\n{result.stderr}"
     assert not list(tmp_path.glob("*.aub")), "the driver filled the disk with what it records"
     assert "is left out" not in result.stdout, result.stdout  # every row could be built
     return result
@@ -280,14 +280,15 @@ DRIVER_CASES = """
 
 
 def driver(device: str, mode: str, lines: str, tmp_path: Path) -> tuple[int, ...]:
-    """How many case lines the driver has run, were unimplemented, and failed or were that."""
+    """How many case lines the driver has run, how many of them the library refused, and how many failed."""
     batch = tmp_path / "dry_run_cases"
     batch.write_text(lines)
     command = ("-m", "zemm.benchdnn", "--engine=gpu", f"--mode={mode}", "--matmul", f"--batch={batch}")
-    result = dry_run(DEVICES[device], tmp_path, *command, timeout=1200)
-    summary = re.search(r"tests:(\d+) .*unimplemented:(\d+) .*failed:(\d+)", result.stdout)
-    assert summary, result.stdout
-    return tuple(map(int, summary.groups()))
+    result = dry_run(DEVICES[device], tmp_path, *command, timeout=1200, most=1)
+    summary = r"tests:(\d+) .*unimplemented:(\d+) invalid_arguments:(\d+) failed:(\d+)"
+    (counts,) = re.findall(summary, result.stdout)
+    count, unimplemented, invalid, failed = map(int, counts)
+    return count, unimplemented + invalid, failed
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -300,14 +301,16 @@ def test_driver(device: str, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("device", DEVICES)
 def test_problems(device: str, tmp_path: Path) -> None:
-    """Of the kernels' tests: of all types, by the kernel that the library chooses."""
+    """Of the kernels' tests: of all types, by the kernel that the library chooses. Rows of 4-bit elements of
+    some end inside a byte, which these tests avoid by strides.
+    """
     lines = []
     for line in sections()["kernels"][::4]:
         words = [word for word in line.partition(": ")[2].split() if word[0] == "-" or word[0].isdigit()]
         lines.append(" ".join(["--reset", *DENSE[1:], *words]))
-    count, unimplemented, failed = driver(device, "R", "\n".join(lines), tmp_path)
+    count, refused, failed = driver(device, "R", "\n".join(lines), tmp_path)
     assert count == len(lines)
-    assert failed == unimplemented < count / 4
+    assert failed == refused < count / 8
 
 
 def test_f64(tmp_path: Path) -> None:

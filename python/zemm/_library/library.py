@@ -312,12 +312,13 @@ def bound_chain(calls: Sequence[tuple[Any, Any]], ntensors: int) -> Callable[[An
 
 
 def experts_step(step: str, fields: dict[str, Any]) -> Any:
-    """A zemm_experts_t. fields: its other ones; types by name, None for one that does not matter."""
+    """A zemm_experts_t. fields: its other ones; types by name."""
+    types = dict.fromkeys(("src_type", "dst_type", "weights_type"), "f32") | fields
     numbers = {
-        name: value_of("data_type", value or "f32") if name.endswith("_type") else value
-        for name, value in fields.items()
+        name: value_of("data_type", types[name]) if name.endswith("_type") else types[name] for name in types
     }
-    return ffi.new("zemm_experts_t *", {"step": getattr(lib, f"zemm_experts_{step}"), **numbers})
+    sizes = dict.fromkeys(("top_k", "experts", "width"), 1)
+    return ffi.new("zemm_experts_t *", {"step": getattr(lib, f"zemm_experts_{step}"), **sizes, **numbers})
 
 
 def query_int(function: str, handle: Any, ctype: str, what: str, *index: int) -> int:

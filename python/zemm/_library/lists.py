@@ -98,7 +98,7 @@ FLOAT_SCALINGS = {
 ISAS = _isas("ZEMM_CPU_ISA", "ZEMM_XE_ISA")
 UNITS = _isas("ZEMM_UNIT")  # that multiply
 FAMILIES = _isas("ZEMM_FAMILY")  # of kernels
-GGUF_BLOCKS = tuple(_LISTS["gguf_blocks"])
+GGUF_BLOCKS: dict[str, dict[str, Any]] = {row["name"]: row for row in _LISTS["gguf_blocks"]}
 GPUS: tuple[dict[str, Any], ...] = tuple(_LISTS["gpus"])  # the rows of all macros
 
 

@@ -211,5 +211,5 @@ FORMATS = {
     "F32": Format(0, np.dtype("<f4"), 1, "f32"),
     "F16": Format(1, np.dtype("<f2"), 1, "f16"),
     "BF16": Format(30, np.dtype(ml_dtypes.bfloat16), 1, "bf16"),
-    **{row["name"]: _format(row) for row in GGUF_BLOCKS},
+    **{name: _format(row) for name, row in GGUF_BLOCKS.items()},
 }

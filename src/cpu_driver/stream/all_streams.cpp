@@ -7,18 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "registry.h"
+
 namespace ze_cpu {
 namespace {
-
-struct Registry {
-    std::mutex mutex;
-    std::set<std::weak_ptr<Submission>, std::owner_less<>> all;
-};
-Registry &registry() {
-    // Leaked: static destructors of other libraries may still destroy queues.
-    static Registry *leaked = new Registry;
-    return *leaked;
-}
 
 std::vector<std::shared_ptr<Submission>> all_streams() {
     std::lock_guard lock(registry().mutex);
@@ -58,16 +50,6 @@ private:
 };
 
 } // namespace
-
-void add_stream(const std::shared_ptr<Submission> &stream) {
-    std::lock_guard lock(registry().mutex);
-    registry().all.insert(stream);
-}
-
-void remove_stream(const std::weak_ptr<Submission> &stream) {
-    std::lock_guard lock(registry().mutex);
-    registry().all.erase(stream);
-}
 
 void run_while_paused(const std::function<void()> &work) {
     PausedStreams paused;

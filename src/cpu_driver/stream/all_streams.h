@@ -10,10 +10,6 @@
 
 namespace ze_cpu {
 
-/// The creator of a stream registers it. Submission::close() removes it again.
-void add_stream(const std::shared_ptr<Submission> &stream);
-void remove_stream(const std::weak_ptr<Submission> &stream);
-
 /// Waits until all streams of the process have finished, also after an error. Returns the first
 /// error; the stream keeps it for its own synchronize().
 ze_result_t synchronize_all();

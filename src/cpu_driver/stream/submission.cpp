@@ -6,11 +6,11 @@
 #include <new>
 #include <utility>
 
-#include "all_streams.h"
 #include "border/border.h"
 #include "event/host_wait.h"
 #include "process/fork_gate.h"
 #include "process/handover.h"
+#include "registry.h"
 
 namespace ze_cpu {
 namespace {
@@ -106,7 +106,8 @@ Submission::~Submission() {
 OwnedSubmission OwnedSubmission::make() {
     OwnedSubmission result;
     result.submission_ = std::make_shared<Submission>();
-    add_stream(result.submission_);
+    std::lock_guard lock(registry().mutex);
+    registry().all.insert(result.submission_);
     return result;
 }
 
@@ -120,7 +121,8 @@ void Submission::close() {
     wake_hosts();
     opencl().clFinish(queue_);
     take_over();
-    remove_stream(weak_from_this());
+    std::lock_guard lock(registry().mutex);
+    registry().all.erase(weak_from_this());
 }
 
 /// Puts a step into the queue, or runs it at once if nothing is before it.
@@ -245,7 +247,7 @@ ze_result_t Submission::advance() {
     return result;
 }
 
-/// The same, but continues after errors and keeps the first one.
+/// Enqueues as much of the backlog as possible, also after errors. Keeps the first error.
 void Submission::go_on() {
     while (const ze_result_t result = advance())
         if (error_ == ZE_RESULT_SUCCESS)

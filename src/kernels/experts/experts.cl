@@ -62,7 +62,7 @@ static inline float16 activated(const struct experts_arguments *a, float16 x) {
     case GATE_SWISH:
         return x / (1.f + exp(-a->alpha * x));
     case GATE_GELU_ERF:
-        return 0.5f * x * (1.f + erf(0.70710677f * x));
+        return 0.5f * x * erfc(-0.70710677f * x); // 1 + erf() has no digits far below 0
     case GATE_GELU_TANH:
         return x / (1.f + exp(-1.5957691f * (x + 0.044715f * x * x * x)));
     }
@@ -108,7 +108,7 @@ ONE_WORK_ITEM kernel void experts_route(struct experts_arguments a) {
     make_routes(&a);
 }
 
-// dst: the row of src that is the token of each row. A single work-item makes the routes, too.
+// dst: the row of src that is the token of each row. A single work-item makes the routes first.
 ONE_WORK_ITEM kernel void experts_gather(struct experts_arguments a) {
     global const int *routes = (global const int *)a.routes;
     if (get_global_size(0) == 1 ? !make_routes(&a) : routes[0] == INT_MAX)

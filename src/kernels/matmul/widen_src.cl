@@ -3,9 +3,8 @@
 // the row reads them fast. It does so once, where the tiles would convert src again for each 64 columns. f16
 // becomes sums of two bf16: a row has the first ones, then the second ones.
 #include "args/widen_args.h"
-#include "arithmetic/bf16_parts.h"
 #include "arithmetic/data_type.h"
-#include "arithmetic/f8_halves.h"
+#include "arithmetic/halves.h"
 #include "problem/spec.h"
 
 static inline bool is_split() {

@@ -8,5 +8,4 @@ typedef int16 factor_vec;
 typedef float16 sum_vec;
 #define SUMS 28 // with the factors nearly all of 32 registers
 #define MULTIPLY_ADD(sum, a, b) vdpbf16ps(sum, a, b)
-#define PEAK peak_bf16
 #include "peak/peak_loop.h"

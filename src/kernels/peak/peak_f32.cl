@@ -5,5 +5,4 @@ typedef float16 factor_vec;
 typedef float16 sum_vec;
 #define SUMS 28 // with the factors nearly all of 32 registers
 #define MULTIPLY_ADD(sum, a, b) fma(a, b, sum)
-#define PEAK peak_f32
 #include "peak/peak_loop.h"

@@ -5,5 +5,4 @@ typedef float8 factor_vec;
 typedef float8 sum_vec;
 #define SUMS 12 // with the factors nearly all of 16 registers
 #define MULTIPLY_ADD(sum, a, b) fma(a, b, sum)
-#define PEAK peak_f32_avx2
 #include "peak/peak_loop.h"

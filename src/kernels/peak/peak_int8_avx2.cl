@@ -8,5 +8,4 @@ typedef int8 factor_vec;
 typedef int8 sum_vec;
 #define SUMS 12 // with the factors nearly all of 16 registers
 #define MULTIPLY_ADD(sum, a, b) ((sum) + vpmaddwd(as_short16(sum), as_short16(a)))
-#define PEAK peak_int8_avx2
 #include "peak/peak_loop.h"

@@ -7,5 +7,4 @@ typedef int8 factor_vec;
 typedef int8 sum_vec;
 #define SUMS 12 // with the factors nearly all of 16 registers
 #define MULTIPLY_ADD(sum, a, b) vpdpbusd(sum, a, b)
-#define PEAK peak_int8_avx_vnni
 #include "peak/peak_loop.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the rate of an instruction that multiplies and adds: a loop of it on vectors in registers.
-// The source that includes this defines
+// The row in kernels.def names the kernel, PEAK. The source that includes this defines
 //   factor_vec, sum_vec         the vectors
 //   SUMS                        independent sums: enough to hide the latency of the instruction
 //   MULTIPLY_ADD(sum, a, b)     the sum of `sum` and the products of a and b
-//   PEAK                        the name of the kernel
 //   LANES                       optional: the work-items of a sub-group, which execute DPAS together. With it
 //                               SUMS and factor_vec are defined here
 #pragma once

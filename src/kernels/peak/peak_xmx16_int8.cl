@@ -6,5 +6,4 @@ int8 __builtin_IB_sub_group16_idpas_u8_s8_8_8(int8 sum, uint4 src, int8 wei);
 typedef int8 sum_vec;
 #define LANES 16
 #define MULTIPLY_ADD(sum, a, b) __builtin_IB_sub_group16_idpas_u8_s8_8_8(sum, as_uint4((a).lo), b)
-#define PEAK peak_xmx16_int8
 #include "peak/peak_loop.h"

@@ -6,5 +6,4 @@ float8 __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(float8 sum, uint4 src, i
 typedef float8 sum_vec;
 #define LANES 16
 #define MULTIPLY_ADD(sum, a, b) __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(sum, as_uint4((a).lo), b)
-#define PEAK peak_xmx16_tf32
 #include "peak/peak_loop.h"

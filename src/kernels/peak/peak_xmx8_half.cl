@@ -6,5 +6,4 @@ float8 __attribute__((overloadable)) intel_sub_group_bf16_bf16_matrix_mad_k16(in
 typedef float8 sum_vec;
 #define LANES 8
 #define MULTIPLY_ADD(sum, a, b) intel_sub_group_bf16_bf16_matrix_mad_k16(a, b, sum)
-#define PEAK peak_xmx8_half
 #include "peak/peak_loop.h"

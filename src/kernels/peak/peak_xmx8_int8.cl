@@ -6,5 +6,4 @@ int8 __attribute__((overloadable)) intel_sub_group_u8_i8_matrix_mad_k32(uint8 sr
 typedef int8 sum_vec;
 #define LANES 8
 #define MULTIPLY_ADD(sum, a, b) intel_sub_group_u8_i8_matrix_mad_k32(as_uint8(a), b, sum)
-#define PEAK peak_xmx8_int8
 #include "peak/peak_loop.h"

@@ -1,10 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantises up to 16 groups of spec_vectors() vectors to s8 together: what each group needs once, its largest
 // value, its scale and its sum, is a lane of a vector. For CPUs; the results are those of quantize_vectors().
-// Scales are f32. Before this header: what quantize_group.h needs, and NEEDS_SUMS.
+// src is f32, f16 or bf16, and scales are f32.
 #pragma once
 
-#include "arithmetic/sums_of_lanes.h"
+#include "args/quantize_args.h"
+#include "arithmetic/transpose.h"
+#include "problem/spec.h"
+
+// The type of src before; 0: nothing is quantised.
+SPEC_CONSTANT(quantized_dt, SPEC_QUANTIZED_DT, 0)
+SPEC_CONSTANT(vectors, SPEC_QUANTIZED_VECTORS, 0)
+
+static inline int is_u8() {
+    return 0;
+}
+static inline int most() {
+    return 127;
+}
+static inline float scale_in_its_type(float scale, float rest) {
+    return fmax(scale, 0x1p-126f);
+}
+static inline float16 load_quantized16(bytes src, long i) {
+    return spec_quantized_dt() == DT_F32   ? load16_f32(src, i)
+           : spec_quantized_dt() == DT_F16 ? load16_f16(src, i)
+                                           : load16_bf16(src, i);
+}
+static inline float load_quantized(bytes src, long i) {
+    return spec_quantized_dt() == DT_F32   ? load_f32(src, i)
+           : spec_quantized_dt() == DT_F16 ? load_f16(src, i)
+                                           : load_bf16(src, i);
+}
+
 #include "quantize/quantize_group.h"
 
 #define BLOCK_GROUPS 16
@@ -87,7 +114,7 @@ static inline void quantize_block(bytes src, long from, global uchar *dst, long 
         lanes[j] = farthest;
         farthest_of_all = max(farthest_of_all, farthest);
     }
-    if (NEEDS_SUMS)
+    if (HAS(FLAG_REDUCTIONS))
         vstore16(sums_of_lanes(lane_sums), 0, block_sums);
     for (int j = 0; j < (is_near_tie(farthest_of_all) ? count : 0); ++j)
         if (is_near_tie(lanes[j])) {

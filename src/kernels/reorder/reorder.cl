@@ -5,7 +5,6 @@
 // The loops are those over dst. They include its padding, which is set to 0. Where loops reach
 // beyond the padded dimensions, nothing is written. A work-item writes whole runs of dst's
 // innermost loop, so that the elements of a byte always belong to one work-item.
-#include "arithmetic/philox.h"
 #include "arithmetic/stochastic.h"
 #include "reorder/reorder_element.h"
 #include "reorder/reorder_tensor.h"

@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Specialisation constants of the reorder kernels. Each is read by one function, so that the SPIR-V
-// declares it once.
+// Specialisation constants of the reorder kernels.
 #pragma once
 
 #include "args/reorder_args.h"
 #include "arithmetic/data_type.h"
+#include "problem/spec_constant.h"
 
-int __attribute__((overloadable)) __spirv_SpecConstant(int id, int default_value);
-
-static inline int spec_src_dt() {
-    return __spirv_SpecConstant(REORDER_SPEC_SRC_DT, DT_F32);
-}
-static inline int spec_dst_dt() {
-    return __spirv_SpecConstant(REORDER_SPEC_DST_DT, DT_S8);
-}
-static inline int spec_flags() {
-    return __spirv_SpecConstant(REORDER_SPEC_FLAGS, 0);
-}
-static inline int spec_bits() {
-    return __spirv_SpecConstant(REORDER_SPEC_BITS, 8);
-}
-static inline int spec_scale_dt() {
-    return __spirv_SpecConstant(REORDER_SPEC_SCALE_DT, DT_F32);
-}
-
-static inline int spec_vectors() {
-    return __spirv_SpecConstant(REORDER_SPEC_VECTORS, 0);
-}
+SPEC_CONSTANT(src_dt, REORDER_SPEC_SRC_DT, DT_F32)
+SPEC_CONSTANT(dst_dt, REORDER_SPEC_DST_DT, DT_S8)
+SPEC_CONSTANT(flags, REORDER_SPEC_FLAGS, 0)
+SPEC_CONSTANT(bits, REORDER_SPEC_BITS, 8)
+SPEC_CONSTANT(scale_dt, REORDER_SPEC_SCALE_DT, DT_F32)
+SPEC_CONSTANT(vectors, REORDER_SPEC_VECTORS, 0)
 
 #define HAS(flag) ((spec_flags() & (flag)) != 0)

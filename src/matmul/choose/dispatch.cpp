@@ -57,21 +57,14 @@ const kernel_row list[] = {
      operands::multiplies,                                                                                   \
      weights_layout::packed,                                                                                 \
      supports},
-#define ZEMM_HELPER(name)
 #include "lists/kernels.def"
-#undef ZEMM_XE_MATMUL
-#undef ZEMM_MATMUL
 };
 
 // A sub-group has one lane for each column of a vector.
-#define ZEMM_MATMUL(...)
 #define ZEMM_XE_MATMUL(src, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,            \
                        multiplies, supports)                                                                 \
     static_assert(traits_of(isa_family::family).sub_group == lanes);
 #include "lists/kernels.def"
-#undef ZEMM_XE_MATMUL
-#undef ZEMM_MATMUL
-#undef ZEMM_HELPER
 
 // Finds the cheapest way to deal tiles and K. Packs the weights first if that is cheaper than
 // reading them element by element, or if the row cannot do the latter.

@@ -148,16 +148,12 @@ bool takes_packed_int8(const facts &f, const ze::device &dev, ze::feature featur
     return takes_int8(f, dev, feature, why) && has_packed_weights(f, why);
 }
 
-bool int8_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
-    return has_tiles(dev, why) && reads_quads(f, why);
-}
-
-bool bf16_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
-    return has_tiles(dev, why) && multiplies_bf16(f, true, why);
-}
-
-bool f16_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
-    return has_tiles(dev, why) && multiplies_f16(f, why);
+bool in_tiles(const facts &f, const ze::device &dev, std::string &why) {
+    if (!has_tiles(dev, why))
+        return false;
+    if (f.row->multiplies == operands::int8)
+        return reads_quads(f, why);
+    return f.family.half_is_f16 ? multiplies_f16(f, why) : multiplies_bf16(f, true, why);
 }
 
 bool takes_bf16(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {

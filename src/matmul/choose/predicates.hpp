@@ -21,9 +21,7 @@ bool takes_dp4a_scaled(const facts &f, const ze::device &dev, ze::feature isa, s
 bool takes_dpas_half(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dpas_widened(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dpas_tf32(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
-bool int8_in_tiles(const facts &f, const ze::device &dev, std::string &why);
-bool bf16_in_tiles(const facts &f, const ze::device &dev, std::string &why);
-bool f16_in_tiles(const facts &f, const ze::device &dev, std::string &why);
+bool in_tiles(const facts &f, const ze::device &dev, std::string &why);
 bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why);
 bool on_any(const facts &f, const ze::device &dev, std::string &why);
 bool on_cpu(const facts &f, const ze::device &dev, std::string &why);

@@ -6,6 +6,7 @@
 
 #include "common/error.hpp"
 #include "matmul/plan/arguments.hpp"
+#include "reorder/launches.hpp"
 
 namespace zemm::matmul {
 
@@ -73,7 +74,7 @@ void grouped_desc::take_from_likely() {
     int index = 0;
     for (const post_op &op : asked.attr.post_ops.entries) {
         const int arg = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index++) | ZEMM_ARG_SRC_1;
-        if (op.kind == zemm_binary)
+        if (!md_is_zero(op.src1))
             arguments.at(arg).md = op.src1;
     }
 }
@@ -110,7 +111,7 @@ std::unique_ptr<zemm_primitive> grouped_desc::create(cache_result &found) const 
 
 grouped_primitive::grouped_primitive(std::unique_ptr<const zemm_primitive_desc> desc, group_sizes sizes,
                                      std::shared_ptr<const zemm_primitive> likely)
-    : static_primitive(std::move(desc)) {
+    : static_primitive(std::move(desc), reorder::copy_launch) {
     by_sizes_.add(key_of(sizes), std::move(likely));
 }
 

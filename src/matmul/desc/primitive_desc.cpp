@@ -13,6 +13,7 @@
 #include "matmul/desc/runtime_desc.hpp"
 #include "matmul/plan/plan.hpp"
 #include "matmul/problem/packed_weights.hpp"
+#include "reorder/launches.hpp"
 #include "reorder/sparse.hpp"
 #include "zemm/zemm.h"
 
@@ -135,8 +136,8 @@ std::string primitive_desc::log_text() const {
 }
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) const {
-    return std::make_unique<primitive>(clone(),
-                                       get_sequence(*this, found, [&] { return *decided->launches; }));
+    return std::make_unique<primitive>(
+        clone(), get_sequence(*this, found, [&] { return *decided->launches; }), reorder::copy_launch);
 }
 
 // Earlier work may write the values, so it has to be done first. (Where the host cannot read the probability,

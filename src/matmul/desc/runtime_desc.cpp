@@ -37,7 +37,7 @@ likely_dims likely_dims_of(const problem &p) {
         // A binary post-op may tell the value.
         for (const post_op &op : p.attr.post_ops.entries)
             for (const memory_desc *md : {&op.src1, &op.src2})
-                if (dim == runtime_dim && op.kind == zemm_binary && md->ndims != 0 && md->dims[d] != 1)
+                if (dim == runtime_dim && md->ndims != 0 && md->dims[d] != 1)
                     dim = md->dims[d];
         if (dim == runtime_dim)
             dim = d < row ? 2 : d == row ? m.value() : n.value();

@@ -8,6 +8,48 @@ namespace zemm::matmul {
 
 namespace {
 
+// The slopes of a prelu post-op: f32, layout axb (dimension 1 is innermost), the size of dst in the
+// dimensions whose mask bit is set and 1 in the others.
+memory_desc prelu_md(const memory_desc &dst, int mask) {
+    zemm_dims_t dims = {}, strides = {};
+    for (int d = 0; d < dst.ndims; ++d)
+        dims[d] = mask >> d & 1 ? dst.dims[d] : 1;
+    zemm_dim_t stride = dims[1];
+    strides[1] = 1;
+    for (int d = dst.ndims - 1; d >= 0; --d) {
+        if (d == 1)
+            continue;
+        strides[d] = stride;
+        stride = runtime_product(stride, dims[d]);
+    }
+    return md_with_strides(dst.ndims, dims, zemm_f32, strides);
+}
+
+// How kernels see a post-op: the number of its formula, and its tensors with the numbers of their arguments.
+// 0: no tensor.
+struct post_op_operands {
+    int alg;
+    int src1_arg = 0;
+    memory_desc src1 = {};
+    int src2_arg = 0;
+    memory_desc src2 = {};
+};
+
+post_op_operands operands_of(const post_op &op, const memory_desc &dst) {
+    switch (op.kind) {
+    case zemm_sum:
+        return {.alg = POST_OP_SUM};
+    case zemm_prelu:
+        return {.alg = POST_OP_PRELU, .src1_arg = ZEMM_ARG_WEIGHTS, .src1 = prelu_md(dst, op.mask)};
+    default:
+        return {.alg = computed_alg(op.alg),
+                .src1_arg = md_is_zero(op.src1) ? 0 : ZEMM_ARG_SRC_1,
+                .src1 = op.src1,
+                .src2_arg = md_is_zero(op.src2) ? 0 : ZEMM_ARG_SRC_2,
+                .src2 = op.src2};
+    }
+}
+
 // Says of each argument whether it may be dst.
 void place(argument_map &map, const zemm_primitive_attr &attr) {
     for (auto &[arg, argument] : map)
@@ -58,13 +100,11 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries) {
         const int base = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index++);
-        if (op.kind == zemm_prelu)
-            map[base | ZEMM_ARG_WEIGHTS] = {prelu_md(p.dst, op.mask)};
-        if (op.kind != zemm_binary)
-            continue;
-        map[base | ZEMM_ARG_SRC_1] = {op.src1};
-        if (op.alg == zemm_binary_select)
-            map[base | ZEMM_ARG_SRC_2] = {op.src2};
+        const post_op_operands operands = operands_of(op, p.dst);
+        if (operands.src1_arg)
+            map[base | operands.src1_arg] = {operands.src1};
+        if (operands.src2_arg)
+            map[base | operands.src2_arg] = {operands.src2};
     }
     place(map, p.attr);
     return map;
@@ -96,14 +136,12 @@ values_of<kernels::matmul_arguments> values_of_problem(const problem &p) {
     if (p.reduction())
         values.set(v.reductions, address_of(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC));
     for (size_t i = 0; i < p.attr.post_ops.entries.size(); ++i) {
-        const post_op &op = p.attr.post_ops.entries[i];
+        const post_op_operands operands = operands_of(p.attr.post_ops.entries[i], p.dst);
         const int base = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(int(i));
-        if (op.kind == zemm_prelu)
-            values.set(v.post_op_src1[i], address_of(base | ZEMM_ARG_WEIGHTS));
-        if (op.kind == zemm_binary)
-            values.set(v.post_op_src1[i], address_of(base | ZEMM_ARG_SRC_1));
-        if (op.kind == zemm_binary && op.alg == zemm_binary_select)
-            values.set(v.post_op_src2[i], address_of(base | ZEMM_ARG_SRC_2));
+        if (operands.src1_arg)
+            values.set(v.post_op_src1[i], address_of(base | operands.src1_arg));
+        if (operands.src2_arg)
+            values.set(v.post_op_src2[i], address_of(base | operands.src2_arg));
     }
     return values;
 }
@@ -116,20 +154,17 @@ using kernels::tensor_arg;
 void fill_post_ops(const problem &p, matmul_problem &block) {
     for (const post_op &op : p.attr.post_ops.entries) {
         kernels::post_op_arg &arg = block.post_ops[block.post_ops_len++];
+        const post_op_operands operands = operands_of(op, p.dst);
         arg = {};
-        arg.alg = computed_alg(op.alg);
+        arg.alg = operands.alg;
         arg.alpha = op.alpha;
         arg.beta = op.beta;
-        arg.src1 = tensor(op.src1);
-        arg.src2 = tensor(op.src2);
+        arg.src1 = tensor(operands.src1);
+        arg.src2 = tensor(operands.src2);
         if (op.kind == zemm_sum) {
-            arg.alg = POST_OP_SUM;
             arg.alpha = op.scale;
             arg.zero_point = op.zero_point;
             arg.src1.data_type = op.data_type == zemm_data_type_undef ? p.dst.data_type : op.data_type;
-        } else if (op.kind == zemm_prelu) {
-            arg.alg = POST_OP_PRELU;
-            arg.src1 = tensor(prelu_md(p.dst, op.mask));
         }
     }
 }

@@ -127,21 +127,20 @@ void check_shapes(const problem &p) {
     for (const post_op &op : p.attr.post_ops.entries) {
         if (is_in_place(op))
             check_in_place(op, p.dst, index);
-        if (op.kind == zemm_binary)
-            for (const memory_desc *md : {&op.src1, &op.src2}) {
-                if (md->ndims == 0 && md == &op.src2)
-                    continue;
-                bool fits = md->ndims == nd;
-                for (int d = 0; fits && d < nd; ++d)
-                    fits = md->dims[d] == 1 || md->dims[d] == p.dst.dims[d] ||
-                           p.dst.dims[d] == ZEMM_RUNTIME_DIM_VAL; // compared at execution
-                if (!fits)
-                    fail(zemm_invalid_arguments,
-                         "post-op %d: each dimension of a binary's source must be 1 or dst's: %s has %s, dst "
-                         "has %s",
-                         index, md == &op.src1 ? "src1" : "src2", dims_text(*md).c_str(),
-                         dims_text(p.dst).c_str());
-            }
+        for (const memory_desc *md : {&op.src1, &op.src2}) {
+            if (md_is_zero(*md))
+                continue;
+            bool fits = md->ndims == nd;
+            for (int d = 0; fits && d < nd; ++d)
+                fits = md->dims[d] == 1 || md->dims[d] == p.dst.dims[d] ||
+                       p.dst.dims[d] == ZEMM_RUNTIME_DIM_VAL; // compared at execution
+            if (!fits)
+                fail(zemm_invalid_arguments,
+                     "post-op %d: each dimension of a binary's source must be 1 or dst's: %s has %s, dst "
+                     "has %s",
+                     index, md == &op.src1 ? "src1" : "src2", dims_text(*md).c_str(),
+                     dims_text(p.dst).c_str());
+        }
         ++index;
     }
 }
@@ -184,9 +183,7 @@ void check_support(const problem &p) {
         if (op.kind == zemm_sum && op.data_type != zemm_data_type_undef && !suits(op.data_type, role::dst))
             fail(zemm_unimplemented, "%s: sum of data type %s is not implemented", name.c_str(),
                  data_type_name(op.data_type));
-        if (op.kind != zemm_binary)
-            continue;
-        if (!suits(op.src1.data_type, role::post_op))
+        if (!md_is_zero(op.src1) && !suits(op.src1.data_type, role::post_op))
             fail(zemm_unimplemented, "%s: data type %s is not implemented", name.c_str(),
                  data_type_name(op.src1.data_type));
     }

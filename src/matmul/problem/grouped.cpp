@@ -240,7 +240,7 @@ problem batched(const problem &asked) {
             e.mask = entries == &p.attr.precomputed_reductions ? full_mask(3) : e.mask << 1;
         }
     for (post_op &op : p.attr.post_ops.entries)
-        if (op.kind == zemm_binary)
+        if (!md_is_zero(op.src1))
             op.src1 = batched_src1(op.src1, asked);
     return p;
 }

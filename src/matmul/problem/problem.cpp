@@ -134,22 +134,6 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
     return p;
 }
 
-memory_desc prelu_md(const memory_desc &dst, int mask) {
-    zemm_dims_t dims = {}, strides = {};
-    for (int d = 0; d < dst.ndims; ++d)
-        dims[d] = mask >> d & 1 ? dst.dims[d] : 1;
-    // axb: dimension 1 is innermost.
-    zemm_dim_t stride = dims[1];
-    strides[1] = 1;
-    for (int d = dst.ndims - 1; d >= 0; --d) {
-        if (d == 1)
-            continue;
-        strides[d] = stride;
-        stride = runtime_product(stride, dims[d]);
-    }
-    return md_with_strides(dst.ndims, dims, zemm_f32, strides);
-}
-
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row) {
     return k_is_row ? group_along(p.wei, entry, p.ndims() - 2) : group_along(p.src, entry, p.ndims() - 1);
 }

@@ -90,10 +90,6 @@ inline int full_mask(int ndims) {
 // along the same dimension.
 void resolve_like(memory_desc &md, const memory_desc &dst);
 
-// Descriptor of a prelu post-op's slopes: f32, layout axb, the size of dst in the dimensions whose
-// mask bit is set and 1 in the others.
-memory_desc prelu_md(const memory_desc &dst, int mask);
-
 // Elements of K that share one value of the entry: its group if the mask has the K bit, else all of
 // K. k_is_row: K is the last dimension but one of the tensor (weights).
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row);

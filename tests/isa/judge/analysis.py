@@ -29,7 +29,7 @@ class Analysis:
     prediction: Prediction
 
     def figures(self) -> dict[str, Any]:
-        """What the tests compare (isa_figures.json)."""
+        """The figures that the tests compare (isa_figures.json)."""
         return {
             "grf": self.grf,
             "spill_bytes": self.spill,

@@ -25,7 +25,7 @@ from judge.errors import IsaError
 
 @dataclass
 class Job:
-    """What is compiled and judged: a row with a problem for a device."""
+    """A row with a problem, which is compiled and judged for a device."""
 
     kernel: str
     problem: str

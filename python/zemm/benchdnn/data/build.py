@@ -14,8 +14,6 @@ from zemm.benchdnn.grammar.arguments import Argument
 from zemm.benchdnn.grammar.attributes import DEFAULTS, KNOBS, Quantization
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.encodings import Groups, Sparsity
-from zemm.benchdnn.grammar.masks import post_op_mask
-from zemm.benchdnn.grammar.post_ops import Binary, Depthwise, Eltwise, Prelu, Sum
 
 
 def memory_desc(zemm: Any, argument: Argument, runtime_mask: int = 0) -> Any:
@@ -99,20 +97,8 @@ def post_ops(zemm: Any, case: Case) -> Any:
     chain = zemm.PostOps()
     tensors = {a.arg: a for a in args.post_op_tensors(case)}
     for index, op in enumerate(case.attributes.post_ops):
-        if isinstance(op, Sum):
-            chain.append_sum(op.scale, op.zero_point, op.data_type)
-        elif isinstance(op, Eltwise):
-            base = op.name.removesuffix("_dst")
-            chain.append_eltwise(f"eltwise_{base}{'_use_dst_for_bwd' * (base != op.name)}", op.alpha, op.beta)
-        elif isinstance(op, Binary):
-            sources = [
-                tensors[args.post_op_arg(index, tensor)] for tensor in (2, 3)[: 1 + (op.name == "select")]
-            ]
-            chain.append_binary(f"binary_{op.name}", *(memory_desc(zemm, source) for source in sources))
-        elif isinstance(op, Prelu):
-            chain.append_prelu(post_op_mask(op.mask, case.dst_ndims))
-        elif isinstance(op, Depthwise):
-            chain.append_dw()
+        mds = [memory_desc(zemm, tensors[args.post_op_arg(index, arg)]) for arg in op.operands()]
+        op.append(chain, case.dst_ndims, mds)
     return chain
 
 

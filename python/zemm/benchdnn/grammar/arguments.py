@@ -9,7 +9,7 @@ from zemm.benchdnn.grammar import masks
 from zemm.benchdnn.grammar.attributes import Quantization
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.encodings import Groups, Sparsity
-from zemm.benchdnn.grammar.post_ops import Binary, Operand, Prelu
+from zemm.benchdnn.grammar.post_ops import Operand
 from zemm.benchdnn.grammar.tags import normalized
 
 SRC, DST, WEI, BIAS = ARG["SRC"], ARG["DST"], ARG["WEIGHTS"], ARG["BIAS"]
@@ -121,22 +121,12 @@ def mask_of(case: Case, entry: Quantization) -> int:
 
 
 def post_op_tensors(case: Case) -> list[Argument]:
-    """The tensors of post-ops: src1 of binary ones, conditions of selects, slopes of prelus. src1 of
-    those in place is dst."""
-    found = []
-    for index, op in enumerate(case.attributes.post_ops):
-        if isinstance(op, Binary):
-            found.append(_operand(case, post_op_arg(index, 2), op.name, op.operand, op.data_type))
-            if op.name in IN_PLACE:
-                found[-1] = replace(found[-1], is_dst=True)
-            if op.name == "select":
-                full = Operand("per_tensor")
-                found.append(_operand(case, post_op_arg(index, 3), "condition", op.condition or full, "s8"))
-        elif isinstance(op, Prelu):
-            tag = normalized("axb", case.dst_ndims)
-            dims = masks.masked_dims(masks.post_op_mask(op.mask, case.dst_ndims), case.problem.dst)
-            found.append(Argument(post_op_arg(index, WEI), "prelu", dims, "f32", tag))
-    return found
+    """The tensors of post-ops. src1 of those in place is dst."""
+    return [
+        replace(_operand(case, post_op_arg(index, arg), role, operand, dt), is_dst=role in IN_PLACE)
+        for index, op in enumerate(case.attributes.post_ops)
+        for arg, (role, operand, dt) in op.operands().items()
+    ]
 
 
 def hints(case: Case) -> list[Argument]:

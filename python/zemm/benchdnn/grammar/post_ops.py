@@ -4,11 +4,13 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from zemm._library.library import ARG
 from zemm._library.lists import algorithms_of
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.grammar import atoms, dtypes
-from zemm.benchdnn.grammar.masks import parse_mask
+from zemm.benchdnn.grammar.masks import parse_mask, post_op_mask
 from zemm.benchdnn.grammar.tags import parse_tag
 
 ELTWISE = tuple(name.replace("_use_dst_for_bwd", "_dst") for name in algorithms_of("eltwise"))
@@ -18,7 +20,31 @@ _DEPTHWISE = re.compile(r"k[0-9]+s[0-9]+p[0-9]+(:\w+)?")
 
 
 @dataclass(frozen=True)
-class Sum:
+class Operand:
+    """The tensor of a post-op: MASK_INPUT ('' if not given), and its layout by strides or else by tag."""
+
+    mask: str = ""
+    tag: str = "any"
+    strides: tuple[int, ...] = ()
+
+
+Operands = dict[int, tuple[str, Operand, str]]
+
+
+class _PostOp:
+    """What a kind has of its own: its text, its call of the library, its tensors."""
+
+    def operands(self) -> Operands:
+        """(role, tensor, data type) of the tensors, by their ARG."""
+        return {}
+
+    def append(self, chain: Any, ndims: int, mds: list[Any]) -> None:
+        """Append it to a list of the library. ndims: of dst; mds: the descriptors of its tensors."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Sum(_PostOp):
     """x + scale * (old dst - zero_point). The old dst is read as `data_type`; undef means dst's
     type."""
 
@@ -30,9 +56,12 @@ class Sum:
         tail = [atoms.show_number(self.scale), str(self.zero_point), self.data_type]
         return _trimmed("sum", tail, ["1", "0", "undef"])
 
+    def append(self, chain: Any, *_: Any) -> None:
+        chain.append_sum(self.scale, self.zero_point, self.data_type)
+
 
 @dataclass(frozen=True)
-class Eltwise:
+class Eltwise(_PostOp):
     """An eltwise operation: one of ELTWISE, with alpha and beta."""
 
     name: str
@@ -43,19 +72,15 @@ class Eltwise:
         tail = [atoms.show_number(self.alpha), atoms.show_number(self.beta)]
         return _trimmed(self.name, tail, ["0", "0"])
 
-
-@dataclass(frozen=True)
-class Operand:
-    """The tensor of a binary post-op: MASK_INPUT ('' if not given), and its layout by strides or
-    else by tag."""
-
-    mask: str = ""
-    tag: str = "any"
-    strides: tuple[int, ...] = ()
+    def append(self, chain: Any, *_: Any) -> None:
+        base = self.name.removesuffix("_dst")
+        chain.append_eltwise(
+            f"eltwise_{base}{'_use_dst_for_bwd' * (base != self.name)}", self.alpha, self.beta
+        )
 
 
 @dataclass(frozen=True)
-class Binary:
+class Binary(_PostOp):
     """A binary operation: one of BINARY, or select. `condition` is the second tensor of a select;
     None means one with the dims of dst."""
 
@@ -74,9 +99,18 @@ class Binary:
             return text
         return f"{text}:" + _trimmed(self.condition.mask, [self.condition.tag], ["any"], ".")
 
+    def operands(self) -> Operands:
+        found = {ARG["SRC_1"]: (self.name, self.operand, self.data_type)}
+        if self.name == "select":
+            found[ARG["SRC_2"]] = ("condition", self.condition or Operand("per_tensor"), "s8")
+        return found
+
+    def append(self, chain: Any, ndims: int, mds: list[Any]) -> None:
+        chain.append_binary(f"binary_{self.name}", *mds)
+
 
 @dataclass(frozen=True)
-class Prelu:
+class Prelu(_PostOp):
     """x >= 0 ? x : x * w. w is an f32 tensor with the dims of `mask`."""
 
     mask: str = "common"
@@ -84,15 +118,24 @@ class Prelu:
     def __str__(self) -> str:
         return _trimmed("prelu", [self.mask], ["common"])
 
+    def operands(self) -> Operands:
+        return {ARG["WEIGHTS"]: ("prelu", Operand(self.mask, "axb"), "f32")}
+
+    def append(self, chain: Any, ndims: int, mds: list[Any]) -> None:
+        chain.append_prelu(post_op_mask(self.mask, ndims))
+
 
 @dataclass(frozen=True)
-class Depthwise:
+class Depthwise(_PostOp):
     """A depthwise convolution, which zemm refuses."""
 
     text: str  # kKsSpP, perhaps with a data type
 
     def __str__(self) -> str:
         return f"dw:{self.text}"
+
+    def append(self, chain: Any, *_: Any) -> None:
+        chain.append_dw()
 
 
 PostOp = Sum | Eltwise | Binary | Prelu | Depthwise

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm._library.lists import GGUF_BLOCKS
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import Codes, Floats, encode
 from zemm.benchdnn.peers import PeerError
@@ -39,8 +40,13 @@ class _Weights(NamedTuple):
     options: str
 
     def blocks(self) -> Blocks:
-        """Blocks with zeros."""
-        return np.zeros(self.codes.shape[:2], FORMATS[self.name].block)
+        """Blocks with the codes, and zeros as parameters."""
+        blocks, row = np.zeros(self.codes.shape[:2], FORMATS[self.name].block), GGUF_BLOCKS[self.name]
+        codes, low = self.codes + row["zero"], row["low_bits"]
+        blocks["q"] = _packed(codes & 2**low - 1, low, row["low_run"]).view(blocks["q"].dtype)
+        if high := row["high_bits"]:
+            blocks["high"] = _packed(codes >> low, high, row["high_run"])
+        return blocks
 
     def refuse(self, why: str) -> PeerError:
         return PeerError(f"{self.name} {why}: {self.options}")
@@ -53,7 +59,7 @@ def encoded(case: Case, found: Matrices) -> Encoded:
         raise w.refuse("has no zero points")
     if w.offsets is not None and w.name != "Q4_1":
         raise w.refuse("has no offsets")
-    return Encoded(w.name, _ENCODERS[w.name](w))
+    return Encoded(w.name, _ENCODERS[GGUF_BLOCKS[w.name]["parameters"]](w))
 
 
 def _weights(case: Case, found: Matrices) -> _Weights:
@@ -87,23 +93,16 @@ def _weights(case: Case, found: Matrices) -> _Weights:
     )
 
 
-def _q8_0(w: _Weights) -> Blocks:
+def _f16(w: _Weights) -> Blocks:
     blocks = w.blocks()
-    blocks["d"], blocks["q"] = _as_f16(w, w.scales), w.codes
+    blocks["d"] = _as_f16(w, w.scales)
     return blocks
 
 
-def _q4_0(w: _Weights) -> Blocks:
-    blocks = w.blocks()
-    blocks["d"], blocks["q"] = _as_f16(w, w.scales), _packed(w.codes + 8, 4, 16)
-    return blocks
-
-
-def _q4_1(w: _Weights) -> Blocks:
+def _f16_and_offset(w: _Weights) -> Blocks:
     assert w.offsets is not None
-    blocks = w.blocks()
-    blocks["d"], blocks["m"] = _as_f16(w, w.scales), _as_f16(w, w.offsets)
-    blocks["q"] = _packed(w.codes, 4, 16)
+    blocks = _f16(w)
+    blocks["m"] = _as_f16(w, w.offsets)
     return blocks
 
 
@@ -112,7 +111,6 @@ def _q4_k(w: _Weights) -> Blocks:
     6 bits for its groups."""
     minimums = w.scales * (0 if w.zero_points is None else w.zero_points.astype(np.float32))
     blocks = w.blocks()
-    blocks["q"] = _packed(w.codes, 4, 32)
     blocks["d"], scale = _multiples(w, w.scales, 63, "scales")
     blocks["dmin"], minimum = _multiples(w, minimums, 63, "zero points times scales")
     high = np.concatenate([scale[..., 4:] >> 4, minimum[..., 4:] >> 4], -1) << 6
@@ -123,11 +121,9 @@ def _q4_k(w: _Weights) -> Blocks:
 
 def _q6_k(w: _Weights) -> Blocks:
     """w = d * scale * code, with f16 d for a block, scales of 8 bits and codes of 6."""
-    codes = w.codes + 32
-    if np.any(codes & ~63):
+    if np.any(w.codes + 32 & ~63):
         raise w.refuse("has codes of 6 bits, some of the case's are not in -32..31")
     blocks = w.blocks()
-    blocks["q"], blocks["high"] = _packed(codes & 15, 4, 64), _packed(codes >> 4, 2, 32)
     blocks["d"], blocks["scales"] = _multiples(w, w.scales, 127, "scales")
     return blocks
 
@@ -137,11 +133,12 @@ def _mxfp4(w: _Weights) -> Blocks:
     if np.any(exponents.astype(np.float32) != w.scales):
         raise w.refuse("has powers of two as scales, those of the case are not")
     blocks = w.blocks()
-    blocks["e"], blocks["q"] = exponents.view(np.uint8)[..., 0], _packed(w.codes, 4, 16)
+    blocks["e"] = exponents.view(np.uint8)[..., 0]
     return blocks
 
 
-_ENCODERS = {"Q8_0": _q8_0, "Q4_0": _q4_0, "Q4_1": _q4_1, "Q4_K": _q4_k, "Q6_K": _q6_k, "MXFP4": _mxfp4}
+# By the parameters of gguf_blocks.def.
+_ENCODERS = {"f16": _f16, "f16_and_offset": _f16_and_offset, "q4_k": _q4_k, "q6_k": _q6_k, "mxfp4": _mxfp4}
 
 
 def _multiples(w: _Weights, values: Floats, most: int, what: str) -> tuple[Floats, Codes]:

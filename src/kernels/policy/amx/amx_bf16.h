@@ -7,7 +7,7 @@
 
 #define WITH_TABLES
 #define CAN_LOOK_UP (!tiles_in_software()) // CPUs with AMX have AVX512_VBMI
-#include "arithmetic/bf16_parts.h"
+#include "arithmetic/halves.h"
 #include "policy/cpu/bf16.h"
 
 #define PARTS 2

@@ -5,10 +5,10 @@
 #include "owner/work_item.h"
 #include "policy/cpu/equal_bytes.h"
 
-#include "policy/all_columns.h"
 #include "policy/amx/tiles.h"
 #include "policy/cpu/int8_panel.h"
-#include "policy/no_ahead.h"
+#include "policy/shared/all_columns.h"
+#include "policy/shared/no_ahead.h"
 
 #define WEI_SHIFT 0
 #define STEP 64

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "owner/work_item.h"
-#include "policy/all_columns.h"
 #include "policy/amx/tiles.h"
 #include "policy/cpu/words.h"
-#include "policy/no_ahead.h"
+#include "policy/shared/all_columns.h"
+#include "policy/shared/no_ahead.h"
 
 #define WEI_SHIFT 0
 

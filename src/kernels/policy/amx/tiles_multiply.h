@@ -19,7 +19,7 @@
 #pragma once
 
 #include "policy/amx/tiles.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 
 #if ROWS != 32 || TILE_N != 64 || LANES != 16
 #error "tiles of sums are two by two, twice"
@@ -134,7 +134,7 @@ static inline struct row_block rows_of_copy(__private const panel_vec *copy, int
         if (SPLITS_SRC && SPLITS_WEI)                                                                        \
             MULTIPLY_OTHER_SRC(tiles, rows, a);                                                              \
     } while (0)
-// The same with another part of one operand, while tiles have one of the other operand.
+// Multiplies another part of one operand, while tiles have one of the other operand.
 #define MULTIPLY_OTHER_SRC(tiles, rows, a)                                                                   \
     do {                                                                                                     \
         TILE_LOAD(tiles, 4, a, (rows).stride);                                                               \

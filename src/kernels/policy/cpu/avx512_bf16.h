@@ -9,11 +9,11 @@
 #define WITH_TABLES
 #define CAN_LOOK_UP true // CPUs with the feature have AVX512_VBMI, too (src/cpu_driver/device/isa.cpp)
 
-#include "policy/all_columns.h"
 #include "policy/cpu/bf16.h"
 #include "policy/cpu/next_block.h"
 #include "policy/cpu/words.h"
-#include "policy/no_ahead.h"
+#include "policy/shared/all_columns.h"
+#include "policy/shared/no_ahead.h"
 
 #if LANES != 16 || TILE_N != PACKED_N || TILE_K % STEP != 0
 #error "whole steps, and the 64 columns of packed weights in vectors of 512 bits"

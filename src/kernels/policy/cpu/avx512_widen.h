@@ -23,13 +23,13 @@
 #define WITH_TABLES
 #define CAN_LOOK_UP (wei_bits() == 4 || spec_look_up())
 
-#include "policy/all_columns.h"
 #include "policy/cpu/bf16.h"
 #include "policy/cpu/float_panel.h"
 #include "policy/cpu/float_src.h"
 #include "policy/cpu/small_words.h"
-#include "policy/no_ahead.h"
-#include "policy/prefetch.h"
+#include "policy/shared/all_columns.h"
+#include "policy/shared/no_ahead.h"
+#include "policy/shared/prefetch.h"
 
 #include "arithmetic/transpose.h"
 #include "policy/cpu/f8_pairs.h"
@@ -59,7 +59,7 @@ static inline int step_bytes() {
     return 4 * PACKED_N * wei_bits() / 8;
 }
 
-// What is subtracted from a weight of 4 or 2 bits before it is multiplied.
+// The number that is subtracted from a weight of 4 or 2 bits before it is multiplied.
 static inline int wei_centre() {
     return HAS(FLAG_WEI_ZP) && wei_bits() < 8 && !wei_is_signed() ? 1 << (wei_bits() - 1) : 0;
 }

@@ -4,14 +4,14 @@
 // instructions: two elements of a column are neighbours, and have a sum each. The two sums are added up
 // at the end of a block.
 // - By tables, where the CPU can (policy/cpu/small_words.h).
-// - Else as f16 (arithmetic/f8_halves.h).
+// - Else as f16 (arithmetic/halves.h).
 #pragma once
 
-#include "arithmetic/f8_halves.h"
+#include "arithmetic/halves.h"
 #include "arithmetic/transpose.h"
 #include "policy/cpu/float_panel.h"
 #include "policy/cpu/float_src.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 
 #if LANES == 16
 typedef ushort halves_vec __attribute__((ext_vector_type(32)));

@@ -4,7 +4,7 @@
 // read once for all rows of a group.
 #pragma once
 
-#include "arithmetic/sums_of_lanes.h"
+#include "arithmetic/transpose.h"
 #include "policy/cpu/float_panel.h"
 #include "problem/spec.h"
 #include "problem/tensor.h"

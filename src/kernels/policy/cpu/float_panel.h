@@ -2,9 +2,9 @@
 // Weights of any type and layout as f32.
 #pragma once
 
-#include "arithmetic/f8_halves.h"
+#include "arithmetic/halves.h"
 #include "policy/cpu/work_item_wei.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 #include "problem/spec.h"
 #include "problem/tensor.h"
 #if LANES > 1

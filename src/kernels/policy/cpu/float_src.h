@@ -4,7 +4,7 @@
 
 #include OWNER
 
-#include "arithmetic/f8_halves.h"
+#include "arithmetic/halves.h"
 #include "problem/spec.h"
 
 // a[k]: one row of src from element i on, as f32. A function that is not inlined: inlined into

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "args/matmul_args.h"
-#include "policy/all_columns.h"
+#include "policy/shared/all_columns.h"
 #ifndef WITH_TABLES
 #include "policy/cpu/no_tables.h"
 #endif
@@ -13,8 +13,8 @@
 #include "policy/cpu/float_panel.h"
 #include "policy/cpu/float_src.h"
 #include "policy/cpu/next_block.h"
-#include "policy/no_ahead.h"
-#include "policy/prefetch.h"
+#include "policy/shared/no_ahead.h"
+#include "policy/shared/prefetch.h"
 #include "problem/spec.h"
 #ifdef WITH_F8_PAIRS
 #include "policy/cpu/f8_pairs.h"

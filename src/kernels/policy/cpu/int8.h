@@ -4,8 +4,8 @@
 // includes this.
 #pragma once
 
-#include "policy/all_columns.h"
 #include "policy/cpu/unlike_bytes.h"
+#include "policy/shared/all_columns.h"
 
 #include "policy/cpu/int8_panel.h"
 

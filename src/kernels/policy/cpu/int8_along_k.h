@@ -4,9 +4,9 @@
 // panel is made, and each weight is read once.
 #pragma once
 
-#include "arithmetic/sums_of_lanes.h"
+#include "arithmetic/transpose.h"
 #include "policy/cpu/int8_panel.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 
 #if LANES == 16
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "policy/cpu/int8_panel.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 
 #if LANES == 16 && TILE_N == 64
 

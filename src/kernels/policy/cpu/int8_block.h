@@ -4,12 +4,12 @@
 #pragma once
 
 #ifndef AT_ONCE
-#include "policy/all_columns.h"
+#include "policy/shared/all_columns.h"
 #endif
 #include "policy/cpu/int8_panel.h"
 #include "policy/cpu/next_block.h"
-#include "policy/no_ahead.h"
-#include "policy/prefetch.h"
+#include "policy/shared/no_ahead.h"
+#include "policy/shared/prefetch.h"
 
 #define ANY_ROW_COUNT 1
 #define SUM_FACTOR 1.f

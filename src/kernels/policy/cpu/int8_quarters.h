@@ -6,7 +6,7 @@
 #pragma once
 
 #include "policy/cpu/int8_block.h"
-#include "policy/prefetch.h"
+#include "policy/shared/prefetch.h"
 
 // Whether weights are used only once, so that they need no panel.
 static inline bool multiplies_quarters() {

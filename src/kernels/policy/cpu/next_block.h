@@ -2,8 +2,8 @@
 // Prefetches of the weights that the next block of K needs, while the rows of this block are multiplied.
 #pragma once
 
-#include "policy/packed.h"
-#include "policy/prefetch.h"
+#include "policy/shared/packed.h"
+#include "policy/shared/prefetch.h"
 
 static inline void prefetch_wei(bytes line, bool into_l1) {
     if (into_l1)

@@ -5,38 +5,6 @@
 #pragma once
 
 #include "args/matmul_args.h"
-#include "args/quantize_args.h"
-#include "problem/spec.h"
-
-// The type of src before; 0: nothing is quantised.
-static inline int spec_quantized_dt() {
-    return __spirv_SpecConstant(SPEC_QUANTIZED_DT, 0);
-}
-static inline int spec_vectors() {
-    return __spirv_SpecConstant(SPEC_QUANTIZED_VECTORS, 0);
-}
-
-static inline int is_u8() {
-    return 0;
-}
-static inline int most() {
-    return 127;
-}
-static inline float scale_in_its_type(float scale, float rest) {
-    return fmax(scale, 0x1p-126f);
-}
-static inline float16 load_quantized16(bytes src, long i) {
-    return spec_quantized_dt() == DT_F32   ? load16_f32(src, i)
-           : spec_quantized_dt() == DT_F16 ? load16_f16(src, i)
-                                           : load16_bf16(src, i);
-}
-static inline float load_quantized(bytes src, long i) {
-    return spec_quantized_dt() == DT_F32   ? load_f32(src, i)
-           : spec_quantized_dt() == DT_F16 ? load_f16(src, i)
-                                           : load_bf16(src, i);
-}
-
-#define NEEDS_SUMS HAS(FLAG_REDUCTIONS)
 #include "quantize/quantize_block.h"
 
 struct quantized_row {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "owner/work_item.h"
-#include "policy/packed.h"
+#include "policy/shared/packed.h"
 
 // The weights of a tile. begin: element offset of the batch's matrix; n0, columns: the tile's
 // columns.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all policies for Intel GPUs share.
+// Shared by all policies for Intel GPUs.
 #pragma once
 
-#include "policy/packed.h"
+#include "policy/shared/packed.h"
 #include "problem/spec.h"
 
 #define WEI_SHIFT 0

@@ -6,7 +6,7 @@
 
 #define STEP_K 32 // elements of K in a register of src
 
-#include "policy/xe/xe_1d_loads.h"
+#include "policy/xe/xe_1d.h"
 
 // The compiler's own builtins. Newer compilers need the argument saturate; older ones have no such
 // parameter and ignore it.

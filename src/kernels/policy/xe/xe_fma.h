@@ -6,7 +6,7 @@
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
-#include "policy/all_columns.h"
+#include "policy/shared/all_columns.h"
 #include "policy/xe/xe.h"
 #include "policy/xe/xe_fma_loads.h"
 

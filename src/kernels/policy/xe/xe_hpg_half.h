@@ -6,7 +6,7 @@
 
 #define STEP_K 16 // elements of K of one DPAS
 
-#include "policy/xe/xe_1d_loads.h"
+#include "policy/xe/xe_1d.h"
 #include "policy/xe/xe_narrow.h"
 
 float8 __attribute__((overloadable)) intel_sub_group_f16_f16_matrix_mad_k16(int8 src, int8 wei, float8 sum);

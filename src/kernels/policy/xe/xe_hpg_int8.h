@@ -5,7 +5,7 @@
 
 #define STEP_K 32 // elements of K of one DPAS
 
-#include "policy/xe/xe_1d_loads.h"
+#include "policy/xe/xe_1d.h"
 
 typedef int8 i8_rows;
 typedef uint8 u8_rows;

@@ -4,7 +4,7 @@
 
 #define STEP_K 32 // elements of K of one DPAS
 
-#include "policy/xe/xe_2d_loads.h"
+#include "policy/xe/xe_2d.h"
 
 #define DEFINE_DPAS(a, b, b_type, registers)                                                                 \
     int8 __builtin_IB_sub_group16_idpas_##registers##_8_8(int8 sum, a_rows src, b_type wei);                 \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The micro-kernel of Xe policies with DPAS or DP4A: the weights of a panel stay in registers while
 // groups of eight rows of src are multiplied with them. A policy includes its loads before this
-// (xe_1d_loads.h, xe_2d_loads.h), and defines
+// (xe_1d.h, xe_2d.h), and defines
 //   dpas         multiplies a step of eight rows of src with a step of one column
 //   SUMS         isum or fsum: the sums that it adds to
 //   LOAD_A       loads rows of src: load_a, or a function like it

@@ -4,7 +4,7 @@
 // LANES-th element. The pairs of the weights are made of the same elements.
 #pragma once
 
-#include "policy/xe/xe_1d_loads.h"
+#include "policy/xe/xe_1d.h"
 
 #if LANES != 8
 #error "wider DPAS multiplies f32 as tf32"

@@ -10,7 +10,7 @@
 // an ordinary number: note_nan() finds it.
 #pragma once
 
-#include "policy/packed.h"
+#include "policy/shared/packed.h"
 
 KNOWS(SMALL_FLOATS, BIT_F8_E5M2 | BIT_F8_E4M3 | BIT_F4_E2M1);
 

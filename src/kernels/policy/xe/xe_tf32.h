@@ -6,7 +6,7 @@
 
 #define STEP_K 8 // elements of K of one DPAS
 
-#include "policy/xe/xe_2d_loads.h"
+#include "policy/xe/xe_2d.h"
 
 float8 __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(float8 sum, a_rows src, int8 wei);
 

@@ -49,7 +49,7 @@ class Tools:
         return _run([f"llvm-objdump{self._suffix}", "-d", "--no-show-raw-insn", str(path)])
 
     def mca(self, lines: list[str], model: str, iterations: int) -> dict[str, Any]:
-        """What llvm-mca says in JSON of instructions that are executed so many times in turn."""
+        """The JSON of llvm-mca about instructions that are executed so many times in turn."""
         command = [f"llvm-mca{self._suffix}", "-mtriple=x86_64", f"-mcpu={model}", f"-mattr={_MATTR}"]
         answer = _run([*command, f"-iterations={iterations}", "-json", "-"], "\n".join(lines) + "\n")
         result: dict[str, Any] = json.loads(answer)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f8 as f16, which CPUs with AVX2 convert to f32 in an instruction: e5m2 is the upper half of an f16, and
-// e4m3, shifted by a bit, is an f16 of 1/256 of its value.
+// e4m3, shifted by a bit, is an f16 of 1/256 of its value. And f16 as two bf16.
 #pragma once
 
 #include "arithmetic/type_sets.h"
@@ -18,15 +18,25 @@ KNOWS(SMALL_FLOATS, BIT_F8_E5M2 | BIT_F8_E4M3 | BIT_F4_E2M1);
     }
 DEFINE_HALVES_OF_F8(ushort16, short16)
 
-// What f16 of halves_of_f8() are multiplied by.
+// The factor of f16 of halves_of_f8().
 static inline float factor_of_f8(int data_type) {
     return data_type == DT_F8_E4M3 ? 256.f : 1.f;
 }
 
-// The same as load_float16, for f8 in fewer instructions.
+// As load_float16, for f8 in fewer instructions.
 static inline float16 load_wide16(bytes p, int data_type, long i) {
     if (data_type != DT_F8_E5M2 && data_type != DT_F8_E4M3)
         return load_float16(p, data_type, i);
     const ushort16 halves = halves_of_f8(convert_ushort16(vload16(0, p + i)) << (ushort16)8, data_type);
     return vload_half16(0, (__private const half *)&halves) * factor_of_f8(data_type);
+}
+
+// An f16 as the sum of two bf16. It has 11 digits and a bf16 has 8, so both are exact. Both have the value's
+// sign or are 0. The parts of infinity are infinity and 0, the second part of NaN is NaN.
+static inline float16 first_part(float16 x) {
+    return as_float16(as_int16(x) & (int)0xffff0000);
+}
+static inline float16 second_part(float16 x) {
+    const float16 first = first_part(x);
+    return x == first ? (float16)0 : x - first;
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the rate of products of tiles (policy/amx/tiles.h): a loop of them, with all tiles loaded before.
-// The source that includes this defines
-//   TILE_PRODUCT(sum, src, wei)   the instruction
-//   PEAK                          the name of the kernel
-// With tiles in software nothing is multiplied, so that the module can be built for any CPU.
-#pragma once
-
+// The row in kernels.def names the INSTRUCTION and the kernel, PEAK. With tiles in software nothing is
+// multiplied, so that the module can be built for any CPU.
 #include "policy/amx/tiles.h"
+
+TILE_INTRINSIC x86_product(uchar sum, uchar src, uchar wei) __asm("llvm.x86." INSTRUCTION);
 
 // The hint keeps the OpenCL CPU runtime from making code for several work-items at once, which would mix
 // up their tiles.
@@ -15,7 +13,7 @@
 #define MULTIPLY(sum, src, wei)                                                                              \
     do {                                                                                                     \
         if (!tiles_in_software())                                                                            \
-            TILE_PRODUCT(sum, src, wei);                                                                     \
+            x86_product(sum, src, wei);                                                                      \
     } while (0)
 
 // Each work-item executes steps * 4 products, with four tiles of sums, which hides the latency of the
