@@ -31,8 +31,8 @@ public:
 
     // dst = src * weights. Submits the work; wait() ends it.
     void multiply(const weights &, const rows &src, const rows &dst);
-    // Likewise, each row by the matrix of its expert. ends: E values, where the rows of each expert end; they
-    // are read until wait().
+    // Multiplies each row by the matrix of its expert. ends: E values, where the rows of each expert end;
+    // they are read until wait().
     void multiply_groups(const weights &, const rows &src, const rows &dst, const int32_t *ends);
     quiet wait();
     // As wait(), after a failure, about which it says nothing more.

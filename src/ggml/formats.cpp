@@ -48,7 +48,7 @@ float half_e8m0(uint8_t e) {
     return std::bit_cast<float>(e < 2 ? 0x00200000u << e : uint32_t(e - 1) << 23);
 }
 
-// Likewise. ggml takes the code of NaN as 0.
+// Halved like e8m0. The code of NaN is 0.
 float half_ue4m3(uint8_t code) {
     const int exponent = code >> 3 & 15, mantissa = code & 7;
     if (code == 0x7f)

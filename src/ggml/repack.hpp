@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ggml's CPU device repacks weights for its kernels of few rows ("extra buffer types"), and cannot give them
-// back. Tensors of zemm's buffers are repacked so, too, and are given back from zemm's copy of their codes
-// and from the rest of their bytes.
+// back. Tensors of zemm's buffers are repacked in this way, and are given back from zemm's copy of their
+// codes and from the rest of their bytes.
 #pragma once
 
 #include <vector>

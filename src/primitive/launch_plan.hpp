@@ -45,7 +45,7 @@ template <typename T> shared_bytes to_bytes(const T &block) {
 // items / per_group, rounded up. Throws unimplemented if a launch cannot have as many groups. what: the
 // subject of the sentence.
 zemm_dim_t checked_ceil_div(zemm_dim_t items, zemm_dim_t per_group, const char *what);
-// The same, as a number of work-groups of a launch.
+// Returns it as the number of work-groups of a launch.
 uint32_t work_groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
 
 // Whether the tensor has 4 GiB or more, so that kernels for GPUs need 64-bit offsets.

@@ -43,7 +43,7 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &n
                                  const std::string &function);
 std::optional<Builtin> find_block_2d(const std::string &symbol, const MangledName &name,
                                      const std::string &function);
-/// The same for the compiler's own names (__builtin_IB_*), which are not mangled.
+/// These find the compiler's own names (__builtin_IB_*), which are not mangled.
 std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::string &function);
 std::optional<Builtin> find_flat_block_2d(const std::string &symbol, const std::string &function);
 /// `mangled` is null if `symbol` is not a mangled name.

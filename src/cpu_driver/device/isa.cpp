@@ -46,8 +46,8 @@ bool runtime_knows_tiles() {
     return has_bit(7, 0, edx, avx512_fp16);
 }
 
-/// The same for tiles of f16. The runtime's target that has them is Granite Rapids. It might take a
-/// later CPU for an older one, so only this one counts.
+/// Whether the runtime emits products of tiles of f16. Its target that has them is Granite Rapids. It might
+/// take a later CPU for an older one, so only this one counts.
 bool runtime_knows_f16_tiles() {
     if (const char *target = secure_getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
         return std::string_view(target) == "graniterapids";
@@ -58,8 +58,8 @@ bool runtime_knows_f16_tiles() {
     return family == 6 && (model == 0xad || model == 0xae);
 }
 
-/// The same for AVX512_BF16. Cooper Lake, the only CPU that has it without VBMI2, is left out: the
-/// runtime has no target of that name.
+/// Whether the runtime emits AVX512_BF16. Cooper Lake, the only CPU that has it without VBMI2, is left out:
+/// the runtime has no target of that name.
 bool runtime_knows_bf16() {
     if (const char *target = secure_getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
         return std::string_view(target).ends_with("rapids");

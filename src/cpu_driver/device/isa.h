@@ -7,7 +7,7 @@
 
 namespace ze_cpu {
 
-/// What the processor and the operating system support beyond the baseline, as names of driver
+/// Features of the processor and the operating system beyond the baseline, as names of driver
 /// extensions: ZEX_cpu_<name> for CPU rows of lists/isa.def. Those of AMX only if this process may use the
 /// tiles: the first call asks for that.
 /// ZEX_cpu_xe_builtins is always there: modules may import DPAS, 2-D block reads and the other builtins

@@ -42,7 +42,7 @@ private:
     SignalPtr signal_;
 };
 
-/// What only a counter-based event has.
+/// Members of counter-based events alone.
 struct CounterBased {
     uint32_t flags;
     _ze_event_pool_handle_t pool; // holds the flags of an event without another pool

@@ -66,7 +66,7 @@ private:
         span->second.end = address;
     }
 
-    /// What holds from this address on, and up to where.
+    /// The attributes from this address on, and where they end.
     Span from(uintptr_t address) const {
         const auto span = entry_below(spans_, address);
         if (span != spans_.end() && address < span->second.end)

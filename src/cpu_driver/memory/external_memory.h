@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the descriptor of an allocation says about memory of other APIs and processes.
+// Reads requests for memory of other APIs and processes from the descriptor of an allocation.
 #pragma once
 
 #include <initializer_list>

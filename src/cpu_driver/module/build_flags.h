@@ -11,7 +11,7 @@ namespace ze_cpu {
 /// out, each with a warning in `log`.
 std::string translate_flags(const char *flags, std::string &log);
 
-/// Those options of a build that clLinkProgram takes as well.
+/// The options of a build that clLinkProgram takes as well.
 std::string link_options(const std::string &options);
 
 } // namespace ze_cpu

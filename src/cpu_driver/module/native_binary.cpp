@@ -129,7 +129,7 @@ private:
     size_t left_;
 };
 
-/// What follows the header, from a Reader or for a Writer.
+/// The part after the header, from a Reader or for a Writer.
 bool body(auto &io, auto &module) {
     auto text = [&](auto &value) { return io.template sized<uint32_t>(value); };
     auto arg = [&](auto &it) {

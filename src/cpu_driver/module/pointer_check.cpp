@@ -39,7 +39,7 @@ constexpr bool is_plain(uint32_t op) {
                        [op](const auto &range) { return op >= range[0] && op <= range[1]; });
 }
 
-/// What each function of a module does by itself, without the functions that it calls.
+/// The effects of each function of a module by itself, without the functions that it calls.
 std::map<uint32_t, Facts> read_functions(const std::vector<uint32_t> &words) {
     std::map<uint32_t, Facts> functions;
     std::set<uint32_t> inputs; // variables with storage class Input, such as the global id

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a library's file says: the names of the libraries that it needs, and of its symbols.
+// Reads a library's file: the names of the libraries that it needs, and of its symbols.
 #pragma once
 
 #include <cstdint>

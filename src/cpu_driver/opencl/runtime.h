@@ -61,7 +61,7 @@ inline const cl::Api &opencl() {
     return runtime().api;
 }
 
-/// What OpenCL says about the device.
+/// Properties of the device, by OpenCL.
 template <class T> T device_value(const Runtime &r, cl::Uint key, T fallback = T{}) {
     T value{};
     return r.api.clGetDeviceInfo(r.device, key, sizeof value, &value, nullptr) == cl::success ? value

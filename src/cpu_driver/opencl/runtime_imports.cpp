@@ -70,7 +70,7 @@ const Replacement replacements[] = {
 #endif
 };
 
-/// What the dynamic section of a loaded library says about its imports.
+/// The imports of a loaded library, by its dynamic section.
 struct Imports {
     explicit Imports(const link_map &map) : base(map.l_addr) {
         for (const ElfW(Dyn) *entry = map.l_ld; entry->d_tag != DT_NULL; entry++) {

@@ -57,7 +57,7 @@ public:
         Callback &operator=(const Callback &) = delete;
     };
 
-    /// What the gate asks of those who know the streams and the waiting threads.
+    /// Calls of the gate to those who know the streams and the waiting threads.
     struct Watched {
         /// Waits until all OpenCL queues are empty, while no other thread is inside. Returns false if the
         /// deadline passes first.

@@ -15,7 +15,7 @@ namespace ze_cpu {
 /// what the runtime needs beside them.
 std::string lack_of_memory(size_t bytes, size_t written);
 
-/// The same for this number of threads, which are started for a moment.
+/// Whether this number of threads can be started. They are, for a moment.
 std::string lack_of_threads(unsigned wanted);
 
 /// Whether memory that was written may become code.

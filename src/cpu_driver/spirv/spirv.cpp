@@ -13,7 +13,7 @@ namespace {
 
 using namespace spirv;
 
-/// What the reader keeps about a type. Sizes are those of OpenCL C, where a vector of 3 elements
+/// The reader's record of a type. Sizes are those of OpenCL C, where a vector of 3 elements
 /// takes the room of 4.
 struct Type {
     enum Kind { number, pointer, aggregate, structure, image, sampler, other } kind = other;

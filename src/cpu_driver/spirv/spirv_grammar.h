@@ -85,7 +85,7 @@ struct Part {
     uint32_t at;
 };
 
-/// What the shape of an instruction depends on outside of the instruction.
+/// Facts outside of an instruction on which its shape depends.
 struct Surroundings {
     bool has_extensions;   // the module declares extensions: what the grammar lacks is no error
     uint32_t number_words; // of each operand of kind number

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ids of a module stand for. The instructions that define them are not checked yet: they
+// The meaning of the ids of a module. The instructions that define them are not checked yet: they
 // may be shorter than they should be.
 #pragma once
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a module shares with others by name, and modules that are rewritten for linking: what
-// zeModuleDynamicLink and function pointers need. The words must be those of a module that
-// read_spirv has accepted.
+// Reads the names that a module shares with others, and rewrites modules for linking: for zeModuleDynamicLink
+// and function pointers. The words must be those of a module that read_spirv has accepted.
 #pragma once
 
 #include <cstdint>

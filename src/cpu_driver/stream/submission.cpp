@@ -247,7 +247,7 @@ ze_result_t Submission::advance() {
     return result;
 }
 
-/// The same, but continues after errors and keeps the first one.
+/// Enqueues as much of the backlog as possible, also after errors. Keeps the first error.
 void Submission::go_on() {
     while (const ze_result_t result = advance())
         if (error_ == ZE_RESULT_SUCCESS)

@@ -43,7 +43,7 @@ public:
     /// Waits until everything submitted before has finished. Returns the first error of a command
     /// that could not be enqueued from the backlog, and forgets it.
     ze_result_t synchronize(const Deadline &deadline);
-    /// The same, but leaves the error to the next synchronize().
+    /// Waits, but leaves the error to the next synchronize().
     ze_result_t wait(const Deadline &deadline);
 
     /// Waits until the OpenCL queue is empty. Returns false if the deadline passes first.

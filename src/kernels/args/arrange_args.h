@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host passes to arrange_src.cl: see matmul_args.h.
+// The argument block of arrange_src.cl: see matmul_args.h.
 #pragma once
 
 #include "matmul_args.h"

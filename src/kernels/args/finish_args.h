@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host passes to finish_dst.cl: see matmul_args.h.
+// The argument block of finish_dst.cl: see matmul_args.h.
 #pragma once
 
 #include "matmul_args.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host passes to the reorder kernels: an argument block per primitive and a small struct
+// Arguments of the reorder kernels: an argument block per primitive and a small struct
 // per execution. Compiled as C++ and as OpenCL C; every member has the same size and offset in
 // both.
 #pragma once

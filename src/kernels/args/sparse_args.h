@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host passes to densify.cl and sparsify.cl: see matmul_args.h.
+// The argument blocks of densify.cl and sparsify.cl: see matmul_args.h.
 #pragma once
 
 #include "matmul_args.h"

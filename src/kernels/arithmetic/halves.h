@@ -18,7 +18,7 @@ KNOWS(SMALL_FLOATS, BIT_F8_E5M2 | BIT_F8_E4M3 | BIT_F4_E2M1);
     }
 DEFINE_HALVES_OF_F8(ushort16, short16)
 
-// What f16 of halves_of_f8() are multiplied by.
+// The factor of f16 of halves_of_f8().
 static inline float factor_of_f8(int data_type) {
     return data_type == DT_F8_E4M3 ? 256.f : 1.f;
 }

@@ -108,7 +108,7 @@ ONE_WORK_ITEM kernel void experts_route(struct experts_arguments a) {
     make_routes(&a);
 }
 
-// dst: the row of src that is the token of each row. A single work-item makes the routes, too.
+// dst: the row of src that is the token of each row. A single work-item makes the routes first.
 ONE_WORK_ITEM kernel void experts_gather(struct experts_arguments a) {
     global const int *routes = (global const int *)a.routes;
     if (get_global_size(0) == 1 ? !make_routes(&a) : routes[0] == INT_MAX)

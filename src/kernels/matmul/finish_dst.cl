@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What matmul.cl leaves out after the sums: dropout, scales of dst that are results, and stochastic
+// Finishes dst where matmul.cl only makes the sums: dropout, scales of dst that are results, and stochastic
 // rounding. A matmul with one of them writes its sums as f32, row-major, and this kernel does all that
 // follows: bias, dropout, post-ops, scale and zero point of dst, rounding, conversion.
 #define LANES 16

@@ -87,7 +87,7 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
     }
 }
 
-// The same as load_column_zero_points for floats, which the loads of scales read, and shifted.
+// As load_column_zero_points, for floats, which the loads of scales read, and shifted.
 static inline void load_float_zero_points(global const struct matmul_problem *p,
                                           const struct matmul_arguments *args, const struct k_block *block,
                                           __private struct tile *t) {

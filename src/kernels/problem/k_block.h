@@ -46,7 +46,7 @@ static inline parameter_index along_k(global const struct matmul_problem *p, con
                                  : (parameter_index)block->k0 / (parameter_index)group);
 }
 
-// What a group of rows needs of the current segment. R: the sum of a row of src.
+// The parameters of a group of rows in the current segment. R: the sum of a row of src.
 struct row_parameters {
     row_i correction[ROWS / VEC_ROWS];       // R - length * src_zp; multiplied by wei_zp
     row_f float_correction[ROWS / VEC_ROWS]; // the same as f32, with ZP_TERM_F32

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels that pack weights share: sizes of units, and offsets of matrices.
+// Shared by the kernels that pack weights: sizes of units, and offsets of matrices.
 #pragma once
 
 #include "reorder/reorder_spec.h"

@@ -134,9 +134,9 @@ struct facts : problem_facts {
     // Whether weights become another type before they are multiplied. It is that of src.
     bool converts_weights() const;
     bool gathers_weights() const { return family.is_xe() && wei_reading == reading::elements; }
-    // Products of pairs of bytes have 16 bits, which hold those of 7 bits of src.
     // CPU rows that widen bytes, by plain weights along K: a few rows of dst wait for the panel.
     bool waits_for_panel() const;
+    // Whether src has 7 bits: 16 bits hold the sums of two such products.
     bool uses_reduced_range() const { return family.widens_bytes && run().has_reduced_src(); }
     // Bytes are multiplied four by four by vector instructions.
     bool multiplies_quads() const {

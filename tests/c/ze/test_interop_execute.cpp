@@ -117,6 +117,8 @@ void check_profiling(zemm_engine_t engine, ze_command_list_handle_t list, data &
     CHECK(t.is_right());
     CHECK(query(nullptr) == 3 && query(times) == 3);
     CHECK(times[0] && times[1] && times[2]);
+    int room = 2;
+    INVALID("room", zemm_query_profiling_data(stream, zemm_profiling_data_kind_time, &room, times));
     OK(zemm_reset_profiling(stream));
     CHECK(query(nullptr) == 0);
 }

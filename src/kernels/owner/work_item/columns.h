@@ -36,7 +36,7 @@ static inline bool columns_are_vectors(tensor t, int data_type, long offset, int
     return t->column == 1 && t->column_group == 1 && columns == TILE_N && is_whole_byte(data_type, offset);
 }
 
-// The same one by one, for other columns.
+// Loads the scales of other columns one by one.
 static __attribute__((noinline)) void load_single_scales(__private float *scale, ulong address, tensor t,
                                                          int data_type, long begin, long n0, int columns) {
 #pragma unroll 1

@@ -27,7 +27,7 @@ struct kept_segments {
     int count, planned; // segments that are kept, and that will be multiplied together
     long end;           // of the range of K
     struct kept_segment segments[MOST_SEGMENTS];
-    // What the sums of all rows of the tile are scaled with and corrected by, in each of the segments.
+    // Scales and corrections of the sums of all rows of the tile, in each of the segments.
     KEPT_ROWS(column_f, scale);
     KEPT_ROWS(column_i, correction); // with ZP_TERM_F32 the bits of f32, or words
     KEPT_ROWS(column_i, src_zp);

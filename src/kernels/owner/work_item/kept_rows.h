@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What policies that keep several segments need of them (owner/work_item/kept.h), and how the sum of a
+// For policies that keep several segments (owner/work_item/kept.h): their rows, and how the sum of a
 // segment is scaled.
 #pragma once
 
@@ -22,7 +22,7 @@ static inline vec_i subtrahend(column_i zp, int correction) {
     return zero_point_term(zp, (vec_i)correction);
 }
 
-// What a sum begins at.
+// The first value of a sum.
 static inline vec_i begin_sum(column_i zp, int correction) {
     return TERMS_ARE_WORDS ? NEGATED_TERM(zp, correction) : -subtrahend(zp, correction);
 }

@@ -134,7 +134,7 @@ static inline struct row_block rows_of_copy(__private const panel_vec *copy, int
         if (SPLITS_SRC && SPLITS_WEI)                                                                        \
             MULTIPLY_OTHER_SRC(tiles, rows, a);                                                              \
     } while (0)
-// The same with another part of one operand, while tiles have one of the other operand.
+// Multiplies another part of one operand, while tiles have one of the other operand.
 #define MULTIPLY_OTHER_SRC(tiles, rows, a)                                                                   \
     do {                                                                                                     \
         TILE_LOAD(tiles, 4, a, (rows).stride);                                                               \

@@ -191,7 +191,7 @@ static inline __attribute__((always_inline)) void multiply_words(const int count
         }
 }
 
-// The same for quads of weights. Both pairs of a row are multiplied before the next row: then compilers need
+// Multiplies quads of weights. Both pairs of a row are multiplied before the next row: then compilers need
 // fewer registers, and multiplications do not wait for additions.
 static inline __attribute__((always_inline)) void multiply_quads(const int count, int v,
                                                                  __private const bytes *src,
@@ -251,7 +251,7 @@ static inline __attribute__((always_inline)) void add_small(const int count, int
     }
 }
 
-// The same for weights of 4 and 2 bits.
+// Multiplies weights of 4 and 2 bits.
 static inline __attribute__((always_inline)) void multiply_small(const int count, int v,
                                                                  __private const bytes *src, int quads,
                                                                  struct b_panel b, __private vec_i *sum) {

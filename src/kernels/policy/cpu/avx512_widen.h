@@ -59,7 +59,7 @@ static inline int step_bytes() {
     return 4 * PACKED_N * wei_bits() / 8;
 }
 
-// What is subtracted from a weight of 4 or 2 bits before it is multiplied.
+// The number that is subtracted from a weight of 4 or 2 bits before it is multiplied.
 static inline int wei_centre() {
     return HAS(FLAG_WEI_ZP) && wei_bits() < 8 && !wei_is_signed() ? 1 << (wei_bits() - 1) : 0;
 }

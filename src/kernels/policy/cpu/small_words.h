@@ -84,7 +84,7 @@ static inline void words_of_bytes(vec_i quads, __private vec_i *words) {
     words[1] = ODD_ELEMENTS(apart[0], apart[1]);
 }
 
-// The same for quads of four bits, which are in the low halves of their elements.
+// Makes words of quads of four bits, which are in the low halves of their elements.
 static inline void words_of_nibbles(vec_i quads, __private vec_i *words) {
     const ushort16 halves = convert_ushort16(halves_from(0));
     const ushort32 table = CONCATENATED16(halves, halves);

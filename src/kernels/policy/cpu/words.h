@@ -66,7 +66,7 @@ static inline ushort32 load_32_halves(global const ushort *from) {
     return CONCATENATED16(vload16(0, from), vload16(1, from));
 }
 
-// The same for weights that have the type already. Rows of TILE_N elements begin `row` elements apart.
+// Makes a panel of weights that have the type already. Rows of TILE_N elements begin `row` elements apart.
 static inline void copy_words(global const ushort *from, long row, int length, __private vec_i *panel) {
     for (int k = 0; k < length; k += 2, from += 2 * row)
         for (int v = 0; v < NV; v += 2) {
@@ -77,8 +77,8 @@ static inline void copy_words(global const ushort *from, long row, int length, _
         }
 }
 
-// Those of plain weights that have the type: whole words of 16 columns from n on, contiguous along K, while
-// there are 16. Returns the elements of K.
+// Makes a panel of plain weights that have the type: whole words of 16 columns from n on, contiguous along K,
+// while there are 16. Returns the elements of K.
 static inline int copy_words_along_k(bytes wei, tensor t, long begin, int n, int columns, long k0, int length,
                                      __private vec_i *panel) {
     int16 r[16];

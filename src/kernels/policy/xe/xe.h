@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all policies for Intel GPUs share.
+// Shared by all policies for Intel GPUs.
 #pragma once
 
 #include "policy/shared/packed.h"

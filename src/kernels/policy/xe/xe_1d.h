@@ -130,8 +130,8 @@ static inline uint read_row_of_quarters(bytes row) {
 #endif
 }
 
-// What lane `first` has for the lower half of the lanes, what lane `second` has for the upper half. All lanes
-// broadcast both.
+// Gives the lower half of the lanes the value of lane `first`, the upper half that of lane `second`. All
+// lanes broadcast both.
 static inline uint of_half(uint x, int first, int second) {
     const uint low = sub_group_broadcast(x, first), high = sub_group_broadcast(x, second);
     return get_sub_group_local_id() < LANES / 2 ? low : high;
@@ -146,7 +146,7 @@ static inline uint int_of_column(uint row, int v) {
 #endif
 }
 
-// The same of 2-bit weights, as bytes.
+// Reads 2-bit weights as bytes.
 static inline void read_quarters(const struct wei_source *w, int row, __private int8 *step) {
     uint words[NV][8];
 #pragma unroll

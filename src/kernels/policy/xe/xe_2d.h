@@ -106,7 +106,7 @@ static inline int8 read_ints(const struct wei_source *w, int n, int row) {
     return vload8(0, words);
 }
 
-// The same of packed 2-bit weights, as bytes.
+// Reads packed 2-bit weights as bytes.
 static inline int8 read_quarters(const struct wei_source *w, int n, int row) {
     const int x = w->x + n + (int)get_sub_group_local_id();
     global const uint *at = (global const uint *)w->matrix.base + (long)row * QUARTERS_ROW + x / 4;

@@ -33,8 +33,8 @@ static inline int sign_bit() {
     return spec_wei_dt() == DT_S8 ? 128 : spec_wei_dt() == DT_S4 ? 8 : 0;
 }
 
-// What widen() subtracts: the zero point and sign_bit(). A zero point that is a float, which only f16
-// has, becomes the bits of the f16 that widen() adds.
+// The number that widen() subtracts: the zero point and sign_bit(). A zero point that is a float, which only
+// f16 has, becomes the bits of the f16 that widen() adds.
 static inline int subtrahend(column_i zp) {
     if (HAS(FLAG_FLOAT_ZP))
         return as_ushort((half)((zero_points_as_f32(zp) + (float)sign_bit()) * -0x1p-9f));

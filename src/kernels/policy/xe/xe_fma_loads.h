@@ -39,7 +39,7 @@ static inline float2 read_row(bytes at) {
 #endif
 }
 
-// The same for at most `count` elements of any stride; elements behind them are 0.
+// Gathers at most `count` elements of any stride; elements behind them are 0.
 static inline float2 gather_row(bytes at, int count, long stride) {
     const int lane = get_sub_group_local_id();
     float part[2] = {0.f, 0.f};

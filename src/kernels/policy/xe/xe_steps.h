@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What 1-D and 2-D loads share: the steps of a block, and loads of operands with any strides. A
+// Shared by 1-D and 2-D loads: the steps of a block, and loads of operands with any strides. A
 // step is what one DPAS takes along K: 32 bytes of a row of src.
 #pragma once
 

@@ -190,8 +190,10 @@ TEST(attributes) {
     std::string name(size, ' ');
     OK(ze.zeKernelGetName(kernel, &size, name.data()));
     CHECK(std::string(name.c_str()) == "sub_groups" && size == 11);
+    REFUSED(INVALID_ENUMERATION, ze.zeKernelSetIndirectAccess(kernel, 8));
     OK(ze.zeKernelSetIndirectAccess(kernel, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST));
     auto flags = got(ze.zeKernelGetIndirectAccess, kernel);
     CHECK(flags == ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST);
     OK(ze.zeKernelSetCacheConfig(kernel, ZE_CACHE_CONFIG_FLAG_LARGE_SLM));
+    REFUSED(INVALID_ENUMERATION, ze.zeKernelSetCacheConfig(kernel, 4));
 }

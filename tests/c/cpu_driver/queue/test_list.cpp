@@ -69,6 +69,13 @@ static void regions(ze_command_list_handle_t list) {
                 const uint8_t expected = inside ? from[(z + 1) * pitch * rows + (y - 1) * pitch + x - 2] : 0;
                 CHECK(to[z * pitch * rows + y * pitch + x] == expected);
             }
+    for (uint32_t ze_copy_region_t::*extent :
+         {&ze_copy_region_t::width, &ze_copy_region_t::height, &ze_copy_region_t::depth}) {
+        ze_copy_region_t smaller = target;
+        smaller.*extent -= 1;
+        REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendMemoryCopyRegion, list, to.data(), &smaller,
+                       pitch, pitch * rows, from.data(), &source, pitch, pitch * rows);
+    }
 }
 
 static void ordering(ze_command_queue_mode_t mode) {
@@ -151,11 +158,13 @@ static void regular(ze_command_queue_mode_t mode) {
     OK(ze.zeFenceQueryStatus(fence));
     CHECK(b[99] == 2 * 990);
     OK(ze.zeFenceDestroy(fence));
+    fence_desc.flags = 2;
+    REFUSED(INVALID_ENUMERATION, ze.zeFenceCreate(queue, &fence_desc, &fence));
     fence_desc.flags = ZE_FENCE_FLAG_SIGNALED;
     OK(ze.zeFenceCreate(queue, &fence_desc, &fence));
     OK(ze.zeFenceQueryStatus(fence));
     OK(ze.zeFenceDestroy(fence));
-    // The same lists on an immediate list.
+    // An immediate list takes both.
     const auto immediate = immediate_list();
     append(ze.zeCommandListImmediateAppendCommandListsExp, immediate, 2, both);
     finish(immediate);

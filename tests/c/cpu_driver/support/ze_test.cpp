@@ -181,7 +181,8 @@ Owned<ze_module_handle_t> load_module(const char *file) {
 
 ze_module_handle_t loaded(const char *file) {
     static std::mutex lock;
-    static std::map<std::string, ze_module_handle_t> modules;
+    static auto &modules =
+        *new std::map<std::string, ze_module_handle_t>; // never destroyed, like the modules
     const std::lock_guard hold(lock);
     ze_module_handle_t &module = modules[file];
     if (!module)
