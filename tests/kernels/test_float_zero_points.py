@@ -10,9 +10,9 @@ import pytest
 import zemm
 from support_case_lines import problem_of
 from support_decisions import needed
-from support_problem import Data, Problem, Quant, make_data, zero_point
+from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME
-from support_run import get, make_call, make_pd
+from support_run import make_pd, result
 from support_tiers import SMALL_ROWS, takes
 
 EPS = 2.0**-24
@@ -28,12 +28,6 @@ def grouped(src: str, wei: str, zp: str, **settings: object) -> Problem:
     return Problem((9, k), (k, 57), src, wei, "f32", wei_scale=scale, wei_zp=wei_zp, rough=True, **settings)  # type: ignore[arg-type]
 
 
-def result(engine: zemm.Engine, stream: zemm.Stream, problem: Problem, data: Data) -> np.ndarray:
-    call = make_call(problem, data)
-    call.execute()
-    return get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
-
-
 TYPES = [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4")]
 TYPES_NEEDED = needed(INT8_ROWS, TYPES, lambda row, types: grouped(*types, "f16"))
 
@@ -46,7 +40,7 @@ TYPES_NEEDED = needed(INT8_ROWS, TYPES, lambda row, types: grouped(*types, "f16"
 @pytest.mark.decided(cases=lambda row, src, wei: TYPES_NEEDED(row, (src, wei)))
 @pytest.mark.parametrize(("src", "wei"), TYPES)
 @pytest.mark.parametrize("row", INT8_ROWS)
-def test_integers_as_floats(engine: zemm.Engine, stream: zemm.Stream, row: str, src: str, wei: str) -> None:
+def test_integers_as_floats(row: str, src: str, wei: str) -> None:
     """Zero points of whole numbers give the same bits as floats and as integers: sums, products and
     differences are exact.
     """
@@ -54,9 +48,9 @@ def test_integers_as_floats(engine: zemm.Engine, stream: zemm.Stream, row: str, 
     if not takes(row, integers):
         pytest.skip(f"{row}: not on this device")
     data = make_data(integers)
-    expected = result(engine, stream, integers, data)
+    expected = result(integers, data)
     floats = replace(integers, wei_zp=zero_point(3, (GROUP, 1), "f16"))
-    np.testing.assert_array_equal(result(engine, stream, floats, data), expected)
+    np.testing.assert_array_equal(result(floats, data), expected)
 
 
 POINTS = ["f32", "f16", "bf16"]
@@ -67,7 +61,7 @@ POINTS_NEEDED = needed(INT8_ROWS, POINTS, lambda row, zp: grouped("u8", "u8", zp
 @pytest.mark.decided(cases=lambda row, zp: POINTS_NEEDED(row, zp))
 @pytest.mark.parametrize("zp", POINTS)
 @pytest.mark.parametrize("row", INT8_ROWS)
-def test_bound(engine: zemm.Engine, stream: zemm.Stream, row: str, zp: str) -> None:
+def test_bound(row: str, zp: str) -> None:
     """Zero points far from 0, as asymmetric u8 weights have them: their terms cancel most of the sums,
     and the error is that of the terms' f32, not that of f16 or of a rounded zero point.
     """
@@ -77,7 +71,7 @@ def test_bound(engine: zemm.Engine, stream: zemm.Stream, row: str, zp: str) -> N
     data = make_data(problem)
     points = data.quants["wei_zp"] * 10 + 120
     data.quants["wei_zp"] = points.astype(zemm.numpy_dtype(zp)).astype(np.float64)
-    got = result(engine, stream, problem, data)
+    got = result(problem, data)
     expected, bound = np.zeros(problem.dst_dims), np.zeros(problem.dst_dims)
     for group in range(4):
         k = slice(group * GROUP, (group + 1) * GROUP)
@@ -91,25 +85,25 @@ def test_bound(engine: zemm.Engine, stream: zemm.Stream, row: str, zp: str) -> N
     assert (np.abs(got - expected) > 0).any()  # rounded at all
 
 
-def test_reductions_of_the_caller(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_reductions_of_the_caller() -> None:
     """The sums of src that the caller passes are multiplied by the zero points."""
     problem = grouped("s8", "u8", "f16", reduction_group=GROUP)
     data = make_data(problem)
     assert data.reductions is not None
-    before = result(engine, stream, problem, data).astype(np.float64)
+    before = result(problem, data).astype(np.float64)
     data.reductions = data.reductions + 1000
-    after = result(engine, stream, problem, data).astype(np.float64)
+    after = result(problem, data).astype(np.float64)
     moved = (1000 * data.quants["wei_zp"] * data.quants["wei_scale"]).sum(axis=0)
     np.testing.assert_allclose(before - after, np.broadcast_to(moved, before.shape), rtol=1e-3, atol=1.0)
 
 
-def test_to_s32(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_to_s32() -> None:
     """An s32 dst without scales is rounded half to even; the sums alone would be integers."""
     problem = Problem((1, 4), (4, 3), "s8", "s8", "s32", wei_zp=zero_point(2, (), "f32"))
     data = make_data(problem)
     data.src[:], data.wei[:] = 1, 1
     data.quants["wei_zp"] = np.array([[0.125, 0.625, -0.375]])
-    assert result(engine, stream, problem, data).tolist() == [[4, 2, 6]]  # 3.5, 1.5 and 5.5
+    assert result(problem, data).tolist() == [[4, 2, 6]]  # 3.5, 1.5 and 5.5
 
 
 def test_float_weights_are_refused() -> None:
@@ -135,9 +129,7 @@ def widened(src: str, wei: str, fpmath: str) -> Problem:
 @pytest.mark.quick(cases=lambda row, wei: row in SMALL_ROWS and wei == "u4")
 @pytest.mark.parametrize("wei", ["u8", "s4", "u4"])
 @pytest.mark.parametrize("row", [row for row in NARROW_ROWS if BY_NAME[row].src in ROUNDING])
-def test_rows_that_round(
-    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, wei: str
-) -> None:
+def test_rows_that_round(monkeypatch: pytest.MonkeyPatch, row: str, wei: str) -> None:
     """Weights less their zero points are rounded to the type of src once."""
     for src in ROUNDING[BY_NAME[row].src]:
         problem = widened(src, wei, src)
@@ -153,7 +145,7 @@ def test_rows_that_round(
         scales = np.repeat(data.quants["wei_scale"], 32, axis=0)
         x = data.src.astype(np.float64)
         expected, size = x @ (rounded * scales), np.abs(x) @ np.abs(rounded * scales)
-        got = result(engine, stream, problem, data)
+        got = result(problem, data)
         assert (np.abs(got - expected) <= 132 * EPS * size).all()
 
 

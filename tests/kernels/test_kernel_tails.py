@@ -12,7 +12,7 @@ import zemm
 from support_decisions import needed
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
-from support_run import get, make_call, make_pd, run
+from support_run import make_pd, result, run
 from support_tails import FLOATS, INTEGERS, PACKED, Variant, shapes
 from support_tiers import facts, in_turns, nothing
 
@@ -176,9 +176,7 @@ def test_infinite_src_beside_zero_points(engine: zemm.Engine, monkeypatch: pytes
     data = make_data(problem)
     data.quants["wei_zp"] %= 16
     data.src[0, 5] = np.inf
-    call = make_call(problem, data)
-    call.execute()
-    got = get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
+    got = result(problem, data)
     with np.errstate(invalid="ignore"):
         factors = (data.wei[5] - data.quants["wei_zp"][0]) * data.quants["wei_scale"][0]
         np.testing.assert_array_equal(got[0], factors * np.inf)
@@ -201,9 +199,7 @@ def test_far_zero_points(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, w
     one_of_each = (5, 39, 94)
     data.src[:] = 0
     data.src[range(3), one_of_each] = 2
-    call = make_call(problem, data)
-    call.execute()
-    got = get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
+    got = result(problem, data)
     differences = data.wei[one_of_each, :].astype(np.int64) - data.quants["wei_zp"]
     np.testing.assert_array_equal(got, 2.0 * differences)
 

@@ -9,9 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
-from support_problem import Data, Problem, Quant, make_data, zero_point
+from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME
-from support_run import get, make_call, make_pd, run
+from support_run import make_call, make_pd, result, run
 from support_tiers import SMALL_ROWS, takes
 
 GROUP = 32
@@ -32,12 +32,6 @@ def grouped(src: str, wei: str, offset: str, **settings: object) -> Problem:
     else:
         common["fpmath"] = ("strict", True)
     return Problem((9, k), (k, 57), src, wei, "f32", **common | settings)  # type: ignore[arg-type]
-
-
-def result(engine: zemm.Engine, stream: zemm.Stream, problem: Problem, data: Data) -> np.ndarray:
-    call = make_call(problem, data)
-    call.execute()
-    return get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
 
 
 OFTEN = [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4"), ("s8", "u4"), ("f32", "u8"), ("f16", "s8")]
@@ -70,7 +64,7 @@ def test_some_row_takes_it(src: str, wei: str, offset: str) -> None:
 @pytest.mark.parametrize("wei", ["u4", "s8"])
 @pytest.mark.parametrize("src", ["s8", "f32"])
 @pytest.mark.parametrize("rows", [2, 9])
-def test_scales_near_0(engine: zemm.Engine, stream: zemm.Stream, src: str, wei: str, rows: int) -> None:
+def test_scales_near_0(src: str, wei: str, rows: int) -> None:
     """A group whose weights are all equal has the scale 0: its offset counts all the same. Infinite values of
     src stay infinite, as no offset has the other sign of its weights.
     """
@@ -84,32 +78,32 @@ def test_scales_near_0(engine: zemm.Engine, stream: zemm.Stream, src: str, wei: 
     if src == "f32":
         data.wei[3 * GROUP], scales[3], offsets[3] = 1, 1, -0.5
         data.src[0, 3 * GROUP] = np.inf
-        assert np.isposinf(result(engine, stream, problem, data)[0]).all()
+        assert np.isposinf(result(problem, data)[0]).all()
 
 
-def test_reductions_of_the_caller(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_reductions_of_the_caller() -> None:
     """Offsets are multiplied by the sums of src that the caller passes. With the right sums the bits are
     those without them."""
     problem = grouped("s8", "u8", "f16", reduction_group=GROUP)
     data = make_data(problem)
     assert data.reductions is not None
-    before = result(engine, stream, problem, data)
+    before = result(problem, data)
     np.testing.assert_array_equal(
-        before, result(engine, stream, replace(problem, reduction_group=None), replace(data, reductions=None))
+        before, result(replace(problem, reduction_group=None), replace(data, reductions=None))
     )
     data.reductions = data.reductions + 1000
-    after = result(engine, stream, problem, data).astype(np.float64)
+    after = result(problem, data).astype(np.float64)
     moved = 1000 * data.quants["src_scale"] @ data.quants["wei_offset"]
     np.testing.assert_allclose(after - before, moved, rtol=1e-3, atol=1.0)
 
 
-def test_to_s32(engine: zemm.Engine, stream: zemm.Stream) -> None:
+def test_to_s32() -> None:
     """An s32 dst without scales is rounded half to even; the sums alone would be integers."""
     problem = Problem((1, 4), (4, 3), "s8", "s8", "s32", wei_offset=Quant(2, (), "f32"))
     data = make_data(problem)
     data.src[:], data.wei[:] = 1, 1
     data.quants["wei_offset"] = np.array([[-0.125, -0.625, 0.375]])
-    assert result(engine, stream, problem, data).tolist() == [[4, 2, 6]]  # 3.5, 1.5 and 5.5
+    assert result(problem, data).tolist() == [[4, 2, 6]]  # 3.5, 1.5 and 5.5
 
 
 def test_refused_by_the_setter() -> None:

@@ -134,16 +134,18 @@ def test_row(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
     check_row(monkeypatch, row, line)
 
 
-def test_same_bits_as_arrays(engine: zemm.Engine) -> None:
-    """The quantisation is that of zemm.quantize_activations()."""
-    x = np.random.default_rng(2).standard_normal((4, 96)).astype(np.float32)
-    weights = np.random.default_rng(3).integers(-128, 128, (96, 72)).astype(np.int8)
-    attr = quantising(32)
-    mds = MemoryDesc(x.shape, "f32"), MemoryDesc(weights.shape, "s8"), MemoryDesc((4, 72), "f32")
-    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
+@pytest.mark.parametrize("group", [7, 32, 256])
+@pytest.mark.parametrize("m", [1, 5])
+@pytest.mark.parametrize("src", ["f32", "f16", "bf16"])
+def test_same_bits_as_arrays(engine: zemm.Engine, src: Any, m: int, group: int) -> None:
+    """The quantisation is that of zemm.quantize_activations(), whatever digits the values have."""
+    x = np.random.default_rng(2).standard_normal((m, 512)).astype(zemm.numpy_dtype(src))
+    weights = np.random.default_rng(3).integers(-128, 128, (512, 72)).astype(np.int8)
+    mds = MemoryDesc(x.shape, src), MemoryDesc(weights.shape, "s8"), MemoryDesc((m, 72), "f32")
+    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=quantising(group))
     got = dst_of(zemm.Stream(engine), pd, {SRC: x, WEIGHTS: weights})
-    made: Any = zemm.quantize_activations(x, 32, "f32")
-    want = zemm.matmul(made[0], weights, src_scales=made[1], engine=engine)
+    made: Any = zemm.quantize_activations(x.astype(np.float32), group)
+    want = zemm.matmul(made.values, weights, src_scales=made.scales, src_group=group, engine=engine)
     assert got.tobytes() == want.tobytes()
 
 

@@ -6,49 +6,30 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import zemm
+from support_case_lines import problem_of as problem_of_line
 from support_decisions import needed
 from support_kernel_problems import PROBLEMS
-from support_problem import Problem, Quant, make_data, zero_point
+from support_problem import Problem, make_data
 from support_rows import ROWS, XE_ROWS, skip_without_feature
 from support_run import check_dst, make_call, make_pd
 from support_tiers import SMALL_ROWS
 
 GUARD = 64
 # Sums of src, sums of ranges of K, and weights that some rows pack first.
-CASES = {
-    name: PROBLEMS[name]
-    for name in (
-        "user_scratchpad",
-        "wei_zp",
-        "k_in_ranges",
-        "blocks_k_in_ranges",
-        "packed_first",
-        "blocks_groups",
-        "blocks_s4",
-        "blocks_f16",
-        "blocks_f16_u8",
-        "blocks_tf32",
-    )
-} | {
-    "packed_k_in_ranges": Problem(
-        (3, 9000), (9000, 40), "s8", "u8", "f32", wei_scale=Quant(2), any_tags=True
+CASES = {name: PROBLEMS[name] for name in (
+    "user_scratchpad", "wei_zp", "k_in_ranges", "blocks_k_in_ranges", "packed_first", "blocks_groups",
+    "blocks_s4", "blocks_f16", "blocks_f16_u8", "blocks_tf32",
+)} | {
+    "packed_k_in_ranges": problem_of_line("--wtag=any --dt=s8:u8:f32 --attr-scales=wei:2 3x9000:9000x40"),
+    "sums_of_groups": problem_of_line(
+        "--wtag=any --dt=s8:u8:f32 --attr-scales=src:3:f32:1x128 --attr-zero-points=wei:2 50x2048:2048x70"
     ),
-    "sums_of_groups": Problem(
-        (50, 2048),
-        (2048, 70),
-        "s8",
-        "u8",
-        "f32",
-        src_scale=Quant(3, (1, 128)),
-        wei_zp=zero_point(2),
-        any_tags=True,
+    "bf16_in_ranges": problem_of_line("--dt=bf16:bf16:f32 3x9000:9000x40"),
+    "f16_in_ranges": problem_of_line("--dt=f16:f16:f32 20x9000:9000x40"),
+    "weight_only_in_ranges": problem_of_line(
+        "--wtag=any --dt=f32:u4:f32 --attr-fpmath=any:true 3x9000:9000x40"
     ),
-    "bf16_in_ranges": Problem((3, 9000), (9000, 40), "bf16", "bf16", "f32"),
-    "f16_in_ranges": Problem((20, 9000), (9000, 40), "f16", "f16", "f32"),
-    "weight_only_in_ranges": Problem(
-        (3, 9000), (9000, 40), "f32", "u4", "f32", fpmath=("any", True), any_tags=True
-    ),
-}
+}  # fmt: skip
 
 
 def problem_of(row: str, name: str) -> Problem | None:

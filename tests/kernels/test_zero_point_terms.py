@@ -9,7 +9,7 @@ import pytest
 from support_decisions import needed
 from support_problem import Problem, Quant, make_data, quant_dims, zero_point
 from support_rows import BY_NAME, constant_id, state
-from support_run import get, make_call, make_pd, run
+from support_run import make_pd, result, run
 from support_tiers import takes
 
 VNNI_ROWS = [row for row in BY_NAME if BY_NAME[row].family in ("avx2_vnni", "avx512_vnni")]
@@ -105,8 +105,7 @@ def test_ends_of_types_are_exact(row: str, group: int, src: str, wei: str, zp: s
     if zp:
         data.quants["wei_zp"] = rng.choice(ENDS[zp], quant_dims(problem.wei_dims, problem.wei_zp))
     data.quants["wei_scale"] = np.ones(quant_dims(problem.wei_dims, problem.wei_scale))
-    call = make_call(problem, data)
-    call.execute()
+    dst = result(problem, data)
     weights = data.wei.astype(np.int64)
     if zp:
         weights -= np.repeat(data.quants["wei_zp"].astype(np.int64), group, axis=0)
@@ -114,7 +113,6 @@ def test_ends_of_types_are_exact(row: str, group: int, src: str, wei: str, zp: s
         (data.src[:, k : k + group].astype(np.int64) @ weights[k : k + group]).astype(np.float32)
         for k in (0, group)
     )
-    dst = get(call.dst, problem.dst_dims, "f32", call.dst_strides)
     np.testing.assert_array_equal(dst, first + second)
 
 
