@@ -69,7 +69,8 @@ TEST(announced) {
 
 TEST(pools) {
     pool_with(ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
-    pool_with(pool_mapped_timestamps);
+    if (direct) // the validation layer of 1.8 does not know the flag
+        pool_with(pool_mapped_timestamps);
     pool_with(0); // without the flag: other drivers forgive that, too
 }
 
