@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zemm.transformers
+import zemm
 from numpy.typing import NDArray
 from support_checkpoints import Store, Stored, llama, load, logits, save, torch, transformers
 

@@ -162,7 +162,7 @@ def test_attributes(engine: zemm.Engine, other: str, f64_is_src: bool) -> None:
     """Scales, zero points of an integer and the sum are applied in f64, in the order of other reorders."""
     src_dt, dst_dt = ("f64", other) if f64_is_src else (other, "f64")
     rng = np.random.default_rng(3)
-    dims, beta = (7, 12), np.float32(0.7)
+    dims, beta = (7, 16), np.float32(0.7)
     src, dst = (Buffer(Layout(dims, dt, "ab"), engine, 1) for dt in (src_dt, dst_dt))
     values, old = (values_of(dims, dt, seed) for dt, seed in ((src_dt, 1), (dst_dt, 2)))
     src.put(values)
@@ -176,7 +176,7 @@ def test_attributes(engine: zemm.Engine, other: str, f64_is_src: bool) -> None:
         memory.write(np.ascontiguousarray(entry))
         return entry.astype(np.float64)
 
-    scales = [rng.uniform(0.1, 3, shape) for shape in ((1, 12), (7, 1))]
+    scales = [rng.uniform(0.1, 3, shape) for shape in ((1, 16), (7, 1))]
     attr.set_scales(ARG_SRC, 2, (), "f32")
     attr.set_scales(ARG_DST, 1, (), "f32")
     x = values.astype(np.float64)
