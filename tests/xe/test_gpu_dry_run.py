@@ -142,12 +142,11 @@ def test_row(device: str, row: str, rows_on: Callable[[str], dict[str, str] | Ex
         (reason,) = {reason for reason in answer["reasons"] if "the device" in reason}
         pytest.skip(f"{row} on {device}: {reason}")
     # reorder.cl, which converts weights of other blocked layouts first, is no kernel of the row. One of
-    # its registers spills on Xe-HPC with Debian's compiler. So do some of the row for any device, with f8 by
-    # f8 and zero points (f8 by f16 on Tiger Lake).
+    # its registers spills on Xe-HPC with Debian's compiler. So do up to 12 of the row for any device, with
+    # f4 by f4 and with f8.
     warnings = [line for line in printed.splitlines() if "warning: " in line]
     if row == ROWS[-1]:
-        spilled = {"pvc": "3", "dg2": "12", "tgllp": "[67]"}[device]
-        warnings = [line for line in warnings if not re.search(f"spilled around {spilled};", line)]
+        warnings = [line for line in warnings if not re.search(r"spilled around ([1-9]|1[0-2]);", line)]
     assert all("building reorder for" in line for line in warnings), printed
 
 
