@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def run(*command: str | Path) -> str:
-    """What a tool of this environment prints. Its failure ends the program."""
+    """The output of a tool of this environment. Its failure ends the program."""
     done = subprocess.run([sys.executable, "-m", *command], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))} failed\n{done.stdout}")

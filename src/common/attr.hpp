@@ -109,8 +109,8 @@ zemm_dim_t groups_along(zemm_dim_t size, zemm_dim_t group);
 // bit for d or the group is larger.
 zemm_dim_t group_along(const memory_desc &tensor, const quant_entry &entry, int d);
 
-// What lists/scalings.def says about scales that are computed for floats of 8 and 4 bits. mode: dynamic_mx
-// or dynamic_fp.
+// A row of lists/scalings.def: scales that are computed for floats of 8 and 4 bits. mode: dynamic_mx or
+// dynamic_fp.
 struct float_scaling {
     zemm_data_type_t type; // of the scales
     zemm_dim_t group;      // elements that share a scale

@@ -26,7 +26,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-# What all rows of a macro have in common. The comment on the macro in kernels.def names its other
+# Columns that all rows of a macro share. The comment on the macro in kernels.def names its other
 # columns. owner: who computes a tile.
 MACROS: dict[str, Row] = {
     "ZEMM_MATMUL": {"kind": "matmul", "owner": "work_item", "group_y": 1, "grf": 0},
@@ -162,7 +162,7 @@ def embed(out: Path, files: list[Path]) -> None:
     for i, file in enumerate(files):
         content = file.read_bytes()
         # A string literal, because GCC takes seven times as long for a list of numbers. sizeof
-        # counts its terminating zero, too.
+        # also counts its terminating zero.
         data = "".join(f"\\{b:03o}" for b in content)
         lines.append(f'alignas(4) const unsigned char spirv_{i}[] = "{data}";')
         digest = hashlib.sha256(content).hexdigest()[:32]

@@ -108,7 +108,7 @@ void SharedEvents::wake() noexcept {
 
 /// Sleeps until the counter differs from `seen` or the deadline passes. May return earlier.
 void SharedEvents::sleep(uint32_t seen, const Deadline &deadline) const {
-    timespec until{}; // steady_clock is CLOCK_MONOTONIC, which the futex uses, too
+    timespec until{}; // steady_clock is CLOCK_MONOTONIC, which the futex also uses
     const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.at().time_since_epoch());
     until.tv_sec = time_t(time.count() / 1'000'000'000);
     until.tv_nsec = long(time.count() % 1'000'000'000);

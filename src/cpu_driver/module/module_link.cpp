@@ -23,7 +23,7 @@ std::set<std::string> imports_of(const Unit &unit) {
     return names;
 }
 
-/// Whether the module has an earlier place in the list, too.
+/// Whether the module also has an earlier place in the list.
 bool is_repeated(Modules modules, size_t i) {
     const auto here = modules.begin() + long(i);
     return std::find(modules.begin(), here, modules[i]) != here;

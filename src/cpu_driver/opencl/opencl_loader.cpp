@@ -237,7 +237,7 @@ ze_result_t load_opencl(cl::Api &api, std::string &error) {
     for (const char *of_tbb :
          {"_ZN3tbb6detail2r122cache_aligned_allocateEm", "_ZN3uAb6detail2r122cache_aligned_allocateEm"})
         if (const void *function = dlsym(handle, of_tbb))
-            guard_imports(function); // a TBB that is not changed works, too
+            guard_imports(function); // a TBB that is not changed also works
     give_room_to_calls(api);
     return ZE_RESULT_SUCCESS;
 }

@@ -14,7 +14,7 @@ namespace ze_cpu {
 namespace {
 
 std::string &settings() {
-    static std::string &leaked = *new std::string; // read while the process ends, too
+    static std::string &leaked = *new std::string; // also read while the process ends
     return leaked;
 }
 

@@ -12,7 +12,7 @@
 //
 // exit() destroys the OpenCL runtime while other threads of the program go on. Before that the gate
 // waits until they are out of the driver. From then on it refuses their calls. Threads that wait inside
-// of a call are woken and refused, too.
+// of a call are also woken and refused.
 #pragma once
 
 #include <type_traits>

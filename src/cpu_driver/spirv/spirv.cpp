@@ -275,7 +275,7 @@ private:
         for (auto [id, spec_id] : spec_ids_)
             if (auto found = spec_constants_.find(id); found != spec_constants_.end() && found->second)
                 info_.constant_sizes[spec_id] = found->second;
-        for (const auto &[id, name] : imports_) // variables may be imported, too
+        for (const auto &[id, name] : imports_) // variables may also be imported
             if (functions_.count(id))
                 info_.imports.push_back({name, signature(id)});
         for (const auto &[name, function] : runtime_functions_)

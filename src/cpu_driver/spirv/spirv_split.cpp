@@ -87,7 +87,7 @@ private:
         }
     }
 
-    /// A string: bytes up to a zero. The rest of the last word is zeros, too.
+    /// A string: bytes up to a zero. The rest of the last word is also zeros.
     void text() {
         const char *begin = reinterpret_cast<const char *>(i_.word + at_);
         const size_t room = (i_.count - at_) * 4, length = strnlen(begin, room), end = (length / 4 + 1) * 4;

@@ -97,7 +97,7 @@ struct quantize_problem {
 };
 
 // The argument block of quantize_floats.cl: groups along a dimension become f8 or f4, with a scale for
-// each group. Groups in the padding of dst are counted, too.
+// each group. Groups in the padding of dst are also counted.
 struct group_problem {
     reorder_i32 ndims, along;                                            // along: the dimension of the groups
     reorder_i64 dims[REORDER_MAX_NDIMS], padded_dims[REORDER_MAX_NDIMS]; // of dst

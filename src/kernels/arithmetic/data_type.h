@@ -60,7 +60,7 @@ static inline ushort float_to_bf16(float x) {
     return (rounded & 0x7f80) ? rounded : (ushort)(rounded & 0x8000);
 }
 
-// The same of a vector, in the low halves. Denormal results are kept.
+// Rounds a vector of f32 to bf16, in the low halves. Denormal results are kept.
 static inline uint16 bf16_bits(float16 x) {
     const uint16 bits = as_uint16(x);
     const uint16 rounded = bits + 0x7fff + ((bits >> 16) & 1);
@@ -268,7 +268,7 @@ static inline float load_scale_element(bytes p, int data_type, long i) {
     return 0.f;
 }
 
-// What NaN becomes in integers: what oneDNN's kernels for CPUs make of it. Types of fewer than 8 bits get 0.
+// NaN becomes the integer that oneDNN's kernels for CPUs make of it. Types of fewer than 8 bits get 0.
 #define NAN_AS_S32 (-2147483648.f)
 #define NAN_AS_S8 (-128.f)
 #define NAN_AS_U8 255.f

@@ -128,7 +128,7 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
     else if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
         load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, WEI_ZP_DT(p), args->host_wei_zp,
                                 &t->wei_zp_at, along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
-    // The policy multiplies w - WEI_SHIFT, so its zero points are shifted, too.
+    // The policy multiplies w - WEI_SHIFT, so its zero points are also shifted.
     if (WEI_SHIFT != 0 && !HAS(FLAG_FLOAT_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;

@@ -14,7 +14,7 @@
 #define OWNER_EPILOGUE "owner/work_item/epilogue.h"
 
 #if LANES > 1
-// The hint keeps the OpenCL CPU runtime from making vectors of several work-items, too.
+// The hint keeps the OpenCL CPU runtime from also making vectors of several work-items.
 #define OWNER_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP_X, 1, 1), vec_type_hint(float16)))
 #else
 #define OWNER_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP_X, 1, 1)))

@@ -13,7 +13,7 @@ typedef int8 factor_vec;
 #define SUMS 8 // of 8 registers: with the factors at most 80 of 128
 #define ATTRIBUTES __attribute__((intel_reqd_sub_group_size(LANES)))
 #else
-// The hint keeps the OpenCL CPU runtime from making vectors of several work-items, too.
+// The hint keeps the OpenCL CPU runtime from also making vectors of several work-items.
 #define ATTRIBUTES __attribute__((reqd_work_group_size(1, 1, 1), vec_type_hint(float16)))
 #endif
 

@@ -32,7 +32,7 @@ Operands = dict[int, tuple[str, Operand, str]]
 
 
 class _PostOp:
-    """What a kind has of its own: its text, its call of the library, its tensors."""
+    """A kind of post-op: its text, its call of the library, its tensors."""
 
     def operands(self) -> Operands:
         """(role, tensor, data type) of the tensors, by their ARG."""
