@@ -63,6 +63,7 @@ static void use(ze_command_list_handle_t inherited) {
 }
 
 TEST(beside_running_threads) {
+    loaded("kernels.spv"); // threads share it
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; t++)
