@@ -41,6 +41,9 @@ TIGER_LAKE = {
     "ForceDeviceId": "0x9a49",
 }
 UNKNOWN = {"ProductFamilyOverride": "dg2", "HardwareInfoOverride": "1x8x16"}
+# Registers that a row may spill: the row for any device with f4 by f4 and with f8, the other one with
+# K groups of floats that end early.
+SPILLED = {ROWS[-1]: 12, "matmul_float_any_any_16x16x16_xe_fma": 18}
 # The packages of the loader and of the driver, by the library that a process opens.
 PACKAGES = {"libze_loader.so.1": "libze1", "libze_intel_gpu.so.1": "intel-opencl-icd"}
 
@@ -142,11 +145,11 @@ def test_row(device: str, row: str, rows_on: Callable[[str], dict[str, str] | Ex
         (reason,) = {reason for reason in answer["reasons"] if "the device" in reason}
         pytest.skip(f"{row} on {device}: {reason}")
     # reorder.cl, which converts weights of other blocked layouts first, is no kernel of the row. One of
-    # its registers spills on Xe-HPC with Debian's compiler. So do up to 12 of the row for any device, with
-    # f4 by f4 and with f8.
+    # its registers spills on Xe-HPC with Debian's compiler.
     warnings = [line for line in printed.splitlines() if "warning: " in line]
-    if row == ROWS[-1]:
-        warnings = [line for line in warnings if not re.search(r"spilled around ([1-9]|1[0-2]);", line)]
+    spilled = [int(count) for line in warnings for count in re.findall(r"spilled around (\d+);", line)]
+    if spilled and max(spilled) <= SPILLED.get(row, 0):
+        warnings = [line for line in warnings if "spilled around" not in line]
     assert all("building reorder for" in line for line in warnings), printed
 
 
