@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Codes of elements, and the bytes in which they lie: element i begins at bit i * bits, the first one in the
-lowest bits. Only this module knows what follows from that for elements of fewer than 8 bits.
+lowest bits. Other modules ask this one how elements of fewer than 8 bits share bytes.
 """
 
 import math
@@ -16,8 +16,8 @@ Bytes = NDArray[np.uint8]
 
 
 class Span(NamedTuple):
-    """The fewest elements that fill whole items of an array, and these items. Of fewer than 8 bits items are
-    bytes: u4 has 2 elements in 1. Other elements are items: 1 in 1."""
+    """The fewest elements that fill whole items of an array, and the number of these items. Elements of fewer
+    than 8 bits lie in bytes: 2 elements of u4 fill 1, 8 of u3 fill 3. Other elements are items themselves."""
 
     elements: int
     items: int
