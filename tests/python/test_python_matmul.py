@@ -59,6 +59,7 @@ def test_types(engine: zemm.Engine, types: tuple[Any, Any]) -> None:
             np.testing.assert_array_equal(wide(got), wide(after.astype(np.float32).astype(dtype)))
 
 
+@pytest.mark.each_value
 @pytest.mark.quick(cases=lambda src, name: src in (F32, S8) or name == "f4_e2m1")
 @pytest.mark.parametrize("name", ["s4", "u4", "u2", "f4_e2m1"])
 @pytest.mark.parametrize("src", [S8, F32, F8[1], BF16])
@@ -107,6 +108,7 @@ PARAMETERS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("order", "=>")
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameters(engine: zemm.Engine, name: str, order: Any) -> None:

@@ -45,14 +45,17 @@ class Layout:
 
     def load(self, raw: Bytes) -> Floats:
         """The f32 values in the bytes `raw`, of shape dims."""
+        return decode(self.codes(raw), self.data_type)
+
+    def codes(self, raw: Bytes) -> Codes:
+        """The codes in the bytes `raw`, of shape dims."""
+        dtype = BY_NAME[self.data_type]
         if 0 in self.dims:
-            return np.zeros(self.dims, np.float32)
-        code = BY_NAME[self.data_type].code
+            return np.zeros(self.dims, dtype.code)
         if not self._packed:
-            return decode(self._logical(raw[: self.size].view(code)), self.data_type)
-        codes = self._logical(split(raw[: self.size], BY_NAME[self.data_type].bits))
-        integral = BY_NAME[self.data_type].integral
-        return decode(numbers_of(codes, self.data_type) if integral else codes.view(code), self.data_type)
+            return self._logical(raw[: self.size].view(dtype.code))
+        codes = self._logical(split(raw[: self.size], dtype.bits))
+        return numbers_of(codes, self.data_type) if dtype.integral else codes.view(dtype.code)
 
     def offsets(self) -> NDArray[np.int64]:
         """The offset in memory of each element, in elements."""

@@ -71,8 +71,11 @@ def parse_data_type(text: str, what: str) -> str:
 
 
 def encode(values: Floats, name: str) -> Codes:
-    """The codes of values, rounded to the data type, in the same shape."""
+    """The codes of values, rounded to the data type, in the same shape. Those that are integers of numpy have
+    to be in the range of an integer type, and stay exact."""
     dtype = BY_NAME[name]
+    if dtype.integral and values.dtype.kind == "i":
+        return values.astype(dtype.code)
     with np.errstate(invalid="ignore", over="ignore"):
         if dtype.integral:
             return _encode_integer(values, dtype)

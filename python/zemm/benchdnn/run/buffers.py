@@ -25,7 +25,8 @@ class Buffer:
 
     On a CPU engine each of its buffers lies between two guards, which show writes outside of the
     tensor. Values are 0xff until they are filled. A descriptor with several buffers needs `layout`,
-    that of the values, and `metadata`, the content of the other buffers.
+    that of the values, and `metadata`, the content of the other buffers. On a CPU engine they begin so many
+    bytes `behind` a page.
     """
 
     def __init__(
@@ -35,12 +36,13 @@ class Buffer:
         md: Any,
         layout: Layout | SparseLayout | None = None,
         metadata: Sequence[NDArray[np.int32]] = (),
+        behind: int = 0,
     ) -> None:
         self.layout = layout or layout_of(md)
         self.metadata = metadata
-        self._guarded: list[_Guarded] = []
+        self._guarded: list[Guarded] = []
         if engine.kind == "cpu":
-            self._guarded = [_Guarded(md.part_size(part)) for part in range(md.num_handles)]
+            self._guarded = [Guarded(md.part_size(part), behind) for part in range(md.num_handles)]
             addresses = [guarded.address for guarded in self._guarded]
             self.memory = zemm.Memory.from_handle(md, engine, addresses, self._guarded)
         else:
@@ -99,13 +101,12 @@ class Buffer:
         return "" if all(g.is_intact() for g in self._guarded) else "memory before or behind a buffer"
 
 
-class _Guarded:
-    """`size` bytes of host memory between two guards."""
+class Guarded:
+    """`size` bytes of host memory between two guards. They begin so many bytes `behind` a page."""
 
-    def __init__(self, size: int) -> None:
-        # The bytes begin at a multiple of the guard's size, a page.
-        block = np.empty(size + 3 * _GUARD, np.uint8)
-        skip = -block.ctypes.data % _GUARD
+    def __init__(self, size: int, behind: int = 0) -> None:
+        block = np.empty(size + 3 * _GUARD + behind, np.uint8)
+        skip = -block.ctypes.data % _GUARD + behind
         self._all = block[skip : skip + size + 2 * _GUARD]
         self._all[:] = _PATTERN
         self.address = self._all.ctypes.data + _GUARD
