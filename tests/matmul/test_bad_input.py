@@ -102,22 +102,6 @@ def test_null_calls_reach_every_function(null_calls: list[list[Any]]) -> None:
     assert len(with_pointers) > 90
 
 
-# ---- descriptors of the matmul; docs/features.md has more
-
-
-def test_zero_and_scalar_descriptors(engine: zemm.Engine) -> None:
-    good = zemm.MemoryDesc((2, 2), "f32")
-    for bad in (zemm.MemoryDesc.zero(), zemm.MemoryDesc.host_scalar("f32")):
-        for position, name in enumerate(("src", "weights", "dst")):
-            mds = [good] * 3
-            mds[position] = bad
-            with pytest.raises(zemm.InvalidArgumentsError, match=name):
-                zemm.MatmulPrimitiveDesc(engine, *mds)
-    with pytest.raises(zemm.InvalidArgumentsError, match="bias"):
-        zemm.MatmulPrimitiveDesc(engine, good, good, good, zemm.MemoryDesc.host_scalar("f32"))
-    zemm.MatmulPrimitiveDesc(engine, good, good, good, zemm.MemoryDesc.zero())  # no bias
-
-
 def test_refusals_leave_outputs_alone(engine: zemm.Engine) -> None:
     good, bad = zemm.MemoryDesc((2, 2), "f32"), zemm.MemoryDesc((3, 3), "f32")
     marker = ffi.cast("zemm_primitive_desc_t", 0x1234)

@@ -113,44 +113,6 @@ def test_wrong_indices(engine: zemm.Engine, name: str, arg: str) -> None:
     assert (dst.read().view(np.float32) == 5).all()
 
 
-CSR = zemm.MemoryDesc.csr
-REFUSALS = {
-    "both": (CSR((M, K), "f32", 3), CSR((K, N), "f32", 3), dense(M, N), "both sparse"),
-    "dst": (dense(M, K), dense(K, N), CSR((M, N), "f32", 3), "dst: the csr encoding"),
-    "indices": (CSR((M, K), "f32", 3, "s64", "s64"), dense(K, N), dense(M, N), "indices of s64"),
-    "indices of s8": (CSR((M, K), "f32", 3, "s8"), dense(K, N), dense(M, N), "indices of s8"),
-    "pointers": (CSR((M, K), "f32", 3, "s32", "f16"), dense(K, N), dense(M, N), "indices of f16"),
-    "values": (CSR((M, K), "s8", 3), dense(K, N, dt="s8"), dense(M, N), "csr encoding needs f32 or f16"),
-    "packed src": (
-        zemm.MemoryDesc.packed((M, K), "s8", 3),
-        dense(K, N, dt="s8"),
-        dense(M, N),
-        "src: the packed",
-    ),
-    "packed u8": (
-        dense(M, K, dt="s8"),
-        zemm.MemoryDesc.packed((K, N), "u8", 3),
-        dense(M, N),
-        "needs s8, not u8",
-    ),
-    "packed f32": (dense(M, K), zemm.MemoryDesc.packed((K, N), "f32", 3), dense(M, N), "needs s8, not f32"),
-    "grouped": (
-        dense(M, K),
-        dense(K, N),
-        zemm.MemoryDesc.grouped((M, N), "f32", 0, 2),
-        "dst: grouped, but src",
-    ),
-    "nnz": (CSR((M, K), "f32", zemm.RUNTIME_DIM), dense(K, N), dense(M, N), "known number of values"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSALS)
-def test_refusals(engine: zemm.Engine, name: str) -> None:
-    src, weights, dst, sentence = REFUSALS[name]
-    with pytest.raises(zemm.UnimplementedError, match=sentence):
-        zemm.MatmulPrimitiveDesc(engine, src, weights, dst)
-
-
 def test_coo_parts(engine: zemm.Engine) -> None:
     """Row and column indices of COO have one type."""
     md = zemm.MemoryDesc.coo((M, K), "f16", 3)
