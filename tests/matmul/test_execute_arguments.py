@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 import zemm
 from support_case_lines import problem_of
-from support_problem import PostOp, Problem, Quant, make_data, zero_point
+from support_driver import check
+from support_problem import PostOp, Problem, make_data, zero_point
 from support_run import Call, check_dst, make_attr, make_call, run
 from zemm._library.library import in_python
 from zemm._zemm import ffi, lib
@@ -150,19 +151,26 @@ def test_lists_of_arguments(stream: zemm.Stream, call: Call, arg: int, null: boo
 TENSOR_PARAMETERS = [arg for arg in NAMES if arg & PARAMETERS and arg not in HOST]
 
 
+def strided(dims: tuple[int, ...], dt: Any, layout: str) -> zemm.MemoryDesc:
+    if layout == "part":
+        return zemm.MemoryDesc([dim + 2 for dim in dims], dt).submemory(dims, [1] * len(dims))
+    wide = [2 * math.prod(dims[d + 1 :]) for d in range(len(dims))]
+    across = [math.prod(dims[:d]) for d in range(len(dims))]
+    return zemm.MemoryDesc(dims, dt, strides=wide if layout == "wide" else across)
+
+
 @pytest.mark.parametrize("arg", TENSOR_PARAMETERS)
-@pytest.mark.parametrize("layout", ["wide", "transposed", "part"])
-def test_a_parameter_s_strides(call: Call, arg: int, layout: str) -> None:
-    """A memory with the dimensions of a parameter may have any strides, and be a part of a larger one."""
+@pytest.mark.parametrize("layout", ["wide", "transposed", "part", "flat"])
+def test_a_parameter_s_strides(engine: zemm.Engine, call: Call, arg: int, layout: str) -> None:
+    """A memory with the dimensions of a parameter may have any strides, and be a part of a larger one. Those
+    of other dimensions are read as dense, as oneDNN does. They only have to be large enough.
+    """
     was = call.args[arg]
     dims, dt = was.md.dims, was.md.data_type
-    if layout == "wide":
-        md = zemm.MemoryDesc(dims, dt, strides=[2 * math.prod(dims[d + 1 :]) for d in range(len(dims))])
-    elif layout == "transposed":
-        md = zemm.MemoryDesc(dims, dt, strides=[math.prod(dims[:d]) for d in range(len(dims))])
+    if layout == "flat":
+        call.args[arg] = zemm.Memory(zemm.MemoryDesc((math.prod(dims), 1, 1, 1, 1), dt), engine, was.read())
     else:
-        md = zemm.MemoryDesc([dim + 2 for dim in dims], dt).submemory(dims, [1] * len(dims))
-    call.args[arg] = zemm.reorder(was, md)
+        call.args[arg] = zemm.reorder(was, strided(dims, dt, layout))
     call.execute()
     check_dst(EVERYTHING, make_data(EVERYTHING), call)
 
@@ -188,16 +196,6 @@ def test_a_refused_execution_submits_nothing(
         zemm.set_verbose(0)
     assert len(stream.profiling_times()) == 1
     assert "reorder" not in capfd.readouterr().out
-    check_dst(EVERYTHING, make_data(EVERYTHING), call)
-
-
-@pytest.mark.parametrize("arg", TENSOR_PARAMETERS)
-def test_a_parameter_s_dims_do_not_matter(engine: zemm.Engine, call: Call, arg: int) -> None:
-    """Memories of other dimensions are read as dense, as oneDNN does. They only have to be large enough."""
-    was = call.args[arg]
-    md = zemm.MemoryDesc((math.prod(was.md.dims), 1, 1, 1, 1), was.md.data_type)
-    call.args[arg] = zemm.Memory(md, engine, was.read())
-    call.execute()
     check_dst(EVERYTHING, make_data(EVERYTHING), call)
 
 
@@ -346,22 +344,11 @@ def test_attributes_are_part_of_the_key() -> None:
     """Problems that differ in one setting never share a cache entry. Executed in turn, all give
     right results.
     """
-    base = Problem((5, 32), (32, 6), "s8", "s8", "f32")
-    variants = [
-        replace(base, src_scale=Quant(0)),
-        replace(base, src_scale=Quant(1)),
-        replace(base, wei_scale=Quant(2, (), "f16")),
-        replace(base, wei_scale=Quant(3, (16, 1))),
-        replace(base, wei_scale=Quant(2, (), "bf16")),
-        *(replace(base, post_ops=(PostOp("eltwise", "eltwise_linear", a, 1.0),)) for a in (1.0, 2.0)),
-        *(replace(base, post_ops=(PostOp("eltwise", "eltwise_linear", 1.0, b),)) for b in (0.0, 2.0)),
-        *(replace(base, post_ops=(PostOp("binary", "binary_add", mask=m),)) for m in range(4)),
-        *(replace(base, post_ops=(PostOp("prelu", mask=m),)) for m in range(4)),
-        *(replace(base, post_ops=(PostOp("sum", alpha=a),)) for a in (1.0, 2.0)),
-        replace(base, dst_pad=1),
-        replace(base, wei_zp=zero_point(0)),
-        replace(base, wei_zp=zero_point(host=True)),
-    ]
+    variants = ["", "--attr-scales=src:0,src:1,wei:2:f16,wei:2:bf16,wei:3:f32:16x1", "--strides=::7x1",
+                "--attr-post-ops=linear:1:1,linear:2:1,linear:1:0,linear:1:2",
+                "--attr-post-ops=add:f32:0,add:f32:1,add:f32:2,add:f32:3",
+                "--attr-post-ops=prelu:0,prelu:1,prelu:2,prelu:3,sum:1,sum:2",
+                "--attr-zero-points=wei:0,wei:host_scalar:1"]  # fmt: skip
     for _ in range(2):
-        for problem in [base, *variants]:
-            run(problem)
+        for variant in variants:
+            check(f"--matmul --dt=s8:s8:f32 {variant} 5x32:32x6")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import zemm
 from support_driver import check as check_line
+from support_execute import memory_of
 from support_problem import PostOp, Problem, Quant, make_data, zero_point
 from support_run import ARGS, Call, check_dst, make_attr, make_call, make_pd
 from support_tiers import SMALL_ROWS
@@ -232,55 +233,44 @@ def test_log_and_builds(tmp_path: Path) -> None:
     assert [line.split(",")[-2] for line in executed] == ["3x8:8x16", "4x8:8x16", "3x8:8x16", "7x8:8x16"]
 
 
-REORDER_DIMS = [(3, 5), (64, 64), (1, 7), (130, 33), (0, 4)]
+SCALES = ARG["ATTR_SCALES"] | ARG["DST"]
+# The type of dst, and the arguments of its scales: a host scalar, or dynamic ones.
+REORDERS = {
+    "scaled": ("s8", (0, (), "f32", True)),
+    "s8 by groups": ("s8", (3, (1, 32), "f32", False, "dynamic_fp")),
+    "f8 by groups": ("f8_e4m3", (3, (1, 32), "e8m0", False, "dynamic_mx")),
+}
 
 
-@pytest.mark.parametrize("unknown", ["rows", "dims"])
-def test_reorder(engine: zemm.Engine, stream: zemm.Stream, unknown: str) -> None:
-    attr = zemm.Attr()
-    attr.set_scales(ARG["DST"], 0, is_on_host=True)
-    for columns in {dims[1] for dims in REORDER_DIMS}:
-        asked = (RUNTIME_DIM, columns if unknown == "rows" else RUNTIME_DIM)
-        to = zemm.MemoryDesc(asked, "s8", strides=(1, RUNTIME_DIM))
-        pd = zemm.ReorderPrimitiveDesc(engine, zemm.MemoryDesc(asked, "f32", "ab"), to, attr)
-        primitive = zemm.Primitive(pd)
-        for dims in REORDER_DIMS:
-            if dims[1] != columns:
-                continue
-            values = np.random.default_rng(1).integers(-9, 9, dims).astype(np.float32)
-            src, dst = tensor(engine, dims, "f32"), tensor(engine, dims, "s8", "ba")
-            src.write(values)
-            half = zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar("f32"), np.float32(0.5))
-            args = {ARG["FROM"]: src, ARG["TO"]: dst, ARG["ATTR_SCALES"] | ARG["DST"]: half}
-            primitive.execute(stream, args)
-            stream.wait()
-            got = dst.read()[: values.size].view(np.int8).reshape(dims[::-1]).T
-            assert np.array_equal(got, values * 2)
+@pytest.mark.parametrize("columns", [64, 7])
+@pytest.mark.parametrize("name", REORDERS)
+def test_reorder(engine: zemm.Engine, stream: zemm.Stream, name: str, columns: int) -> None:
+    """A primitive of any number of rows, and one of any dimensions, give what the static primitives give."""
+    dst_dt, scales = REORDERS[name]
+    if is_scaled := name == "scaled":
+        given = {SCALES: zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar("f32"), 0.5)}
+    elif columns % 32:
+        return
 
-
-def test_reorder_that_quantises(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """Dynamic quantisation of any number of rows gives what the static primitive gives."""
-    scales = ARG["ATTR_SCALES"] | ARG["DST"]
-    attr = zemm.Attr()
-    attr.set_scales(ARG["DST"], 3, (1, 32), quantization_mode="dynamic_fp")
-
-    def pd(rows: int) -> zemm.ReorderPrimitiveDesc:
-        return zemm.ReorderPrimitiveDesc(
-            engine, zemm.MemoryDesc((rows, 64), "f32", "ab"), zemm.MemoryDesc((rows, 64), "s8", "ab"), attr
+    def pd(rows: int, columns: int) -> zemm.ReorderPrimitiveDesc:
+        attr, strides = zemm.Attr(), (1, max(rows, 1) if rows != RUNTIME_DIM else rows)
+        attr.set_scales(ARG["DST"], *scales)
+        dst = zemm.MemoryDesc(
+            (rows, columns), dst_dt, None if is_scaled else "ab", strides if is_scaled else None
         )
+        return zemm.ReorderPrimitiveDesc(engine, zemm.MemoryDesc((rows, columns), "f32", "ab"), dst, attr)
 
-    primitive = zemm.Primitive(pd(RUNTIME_DIM))
-    for rows in (1, 9, 40):
-        src = tensor(engine, (rows, 64), "f32")
-        src.write(np.random.default_rng(rows).normal(size=(rows, 64)).astype(np.float32))
-        results = []
-        for p in (primitive, zemm.Primitive(pd(rows))):
-            args = {ARG["FROM"]: src, ARG["TO"]: tensor(engine, (rows, 64), "s8"),
-                    scales: tensor(engine, (rows, 2), "f32")}  # fmt: skip
-            p.execute(stream, args)
+    open_ones = [zemm.Primitive(pd(RUNTIME_DIM, n)) for n in (columns, RUNTIME_DIM)[: 1 + is_scaled]]
+    for rows in (1, 9, 0, 40):
+        values = np.random.default_rng(rows).normal(size=(rows, columns)).astype(np.float32) * 9
+        own, results = pd(rows, columns), set()
+        for primitive in (zemm.Primitive(own), *open_ones):
+            made = {ARG["TO"]: zemm.Memory(own.query_md("dst_md"), engine)}
+            made |= given if is_scaled else {SCALES: zemm.Memory(own.query_md("exec_arg_md", SCALES), engine)}
+            primitive.execute(stream, {ARG["FROM"]: memory_of(engine, values), **made})
             stream.wait()
-            results.append((args[ARG["TO"]].read(), args[scales].read()))
-        assert all(np.array_equal(*both) for both in zip(*results, strict=True))
+            results.add(b"".join(memory.read().tobytes() for memory in made.values()))
+        assert len(results) == 1
 
 
 def test_reorder_contradictions(engine: zemm.Engine, stream: zemm.Stream) -> None:

@@ -192,25 +192,6 @@ def test_back(engine: zemm.Engine, dtype: str, mode: str, to: str) -> None:
     assert (np.abs(want - x) <= largest * 2.0 ** (1 - digits)).all()
 
 
-def test_runtime_dims(engine: zemm.Engine) -> None:
-    any_rows = (
-        zemm.MemoryDesc((zemm.RUNTIME_DIM, 64), "f32"),
-        zemm.MemoryDesc((zemm.RUNTIME_DIM, 64), "f8_e4m3"),
-    )
-    primitive = zemm.Primitive(zemm.ReorderPrimitiveDesc(engine, *any_rows, attr_of(2, "dynamic_mx")))
-    stream = zemm.Stream(engine)
-    for rows in (1, 9):
-        x = np.random.default_rng(rows).standard_normal((rows, 64)).astype(np.float32)
-        src = zemm.Memory(zemm.MemoryDesc((rows, 64), "f32"), engine, x)
-        dst = zemm.Memory(zemm.MemoryDesc((rows, 64), "f8_e4m3"), engine)
-        scales = zemm.Memory(zemm.MemoryDesc((rows, 2), "e8m0"), engine)
-        args = {zemm.ARG_FROM: src, zemm.ARG_TO: dst, ARG_ATTR_SCALES | ARG_DST: scales}
-        primitive.execute(stream, args)
-        stream.wait()
-        for got, want in zip((dst, scales), expected(x, "f8_e4m3", "dynamic_mx"), strict=True):
-            np.testing.assert_array_equal(got.as_numpy().view(np.uint8), want.view(np.uint8))
-
-
 @pytest.mark.quick(cases=lambda dtype, scaling: dtype == "f4_e2m1")
 @pytest.mark.parametrize("scaling", ["mx", "nvfp4"])
 @pytest.mark.parametrize("dtype", MOST)
