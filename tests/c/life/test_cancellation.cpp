@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "common/guard.hpp"
 #include "primitive/objects.hpp"
 #include "product.hpp"
 #include "refusing_driver.h"
