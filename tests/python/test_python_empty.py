@@ -38,7 +38,7 @@ def test_shapes(engine: zemm.Engine, src: tuple[int, ...], weights: tuple[int, .
         assert np.array_equal(y, expected)
 
 
-@pytest.mark.quick(cases=lambda src: src in (F32, BF16, np.float64, np.int8))
+@pytest.mark.quick(cases=lambda src: src in (BF16, np.int8))
 @pytest.mark.parametrize(("src", "weights"), TYPES)
 def test_no_products(engine: zemm.Engine, src: Any, weights: Any) -> None:
     """Of K = 0 all that comes after the sum is left."""

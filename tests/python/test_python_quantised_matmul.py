@@ -163,6 +163,7 @@ def test_reductions_without_zero_points(engine: zemm.Engine) -> None:
         zemm.matmul(**a.arguments, weights=np.ones((K, N), np.int8), engine=engine)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("bits", [4, 8])
 def test_quantised_weights_know_their_type(bits: int, symmetric: bool, engine: zemm.Engine) -> None:
