@@ -40,6 +40,7 @@ POLICY_ROWS = {
 }
 
 
+@cache
 def takes(row: str, problem: Problem) -> bool:
     """Whether the row, forced by name, takes the problem on this machine's CPU device."""
     with pytest.MonkeyPatch.context() as patch:
@@ -173,6 +174,6 @@ def is_quick_pair(row: str, name: str) -> bool:
 
 def is_turn_of(row: str, problem: Problem) -> bool:
     """Whether the quick tier runs this problem of the kernels on this row. It runs as many on the
-    rows for CPUs as have all facts, and on those for Intel GPUs as have all loose facts.
+    rows for CPUs, and on those for Intel GPUs, as have all loose facts.
     """
     return is_quick_pair(row, NAMES[problem])
