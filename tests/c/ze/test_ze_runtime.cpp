@@ -6,7 +6,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <thread>
 #include <vector>
 
 #include "check.h"
@@ -67,18 +66,6 @@ void test_modules(const std::shared_ptr<device> &dev) {
               std::strstr(e.what(), entry));
         std::printf("  %s\n", e.what());
     }
-}
-
-// Several threads want the same kernel at once: one builds it, and all get it.
-void test_threads(const std::shared_ptr<device> &dev) {
-    std::vector<std::shared_ptr<kernel>> got(8);
-    std::vector<std::thread> threads;
-    for (auto &k : got)
-        threads.emplace_back([&] { k = get_kernel(dev, binary(), "scale_add", {{0, 77}}, ""); });
-    for (auto &t : threads)
-        t.join();
-    for (auto &k : got)
-        CHECK(k == got[0]);
 }
 
 void test_eviction(const std::shared_ptr<device> &dev) {
@@ -202,9 +189,11 @@ int main(int argc, char **argv) {
     const std::shared_ptr<device> dev = open_device(kind, 0);
     CHECK(dev == open_device(kind, 0) && dev->kind == kind);
     const std::pair<const char *, void (*)(const std::shared_ptr<device> &)> tests[] = {
-        {"modules", test_modules},     {"eviction", test_eviction},
-        {"threads", test_threads},     {"scratchpad", test_scratchpad},
-        {"profiling", test_profiling}, {"in-order flag", test_in_order_flag}};
+        {"modules", test_modules},
+        {"eviction", test_eviction},
+        {"scratchpad", test_scratchpad},
+        {"profiling", test_profiling},
+        {"in-order flag", test_in_order_flag}};
     for (const auto &[name, test] : tests) {
         std::printf("%s\n", name);
         test(dev);
