@@ -13,7 +13,7 @@ from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.arguments import Argument
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import Floats, encode
-from zemm.benchdnn.peers import PeerError, onednn_binding
+from zemm.benchdnn.peers import InTurns, PeerError, onednn_binding
 from zemm.benchdnn.peers.onednn_binding import Binding, with_bytes
 from zemm.benchdnn.peers.onednn_library import open_library
 from zemm.benchdnn.peers.problem import ATTRIBUTES, check_is_plain, given
@@ -48,7 +48,7 @@ class _Memory(NamedTuple):
     md: MemoryDesc
 
 
-class Matmul:
+class Matmul(InTurns):
     """A matmul primitive with its arguments."""
 
     def __init__(self, binding: Binding, case: Case) -> None:
@@ -66,9 +66,6 @@ class Matmul:
             handles = scalars | {arg: memory.handle for arg, memory in chosen.items()}
             runs.append((onednn_binding.execution(binding, pd, handles), chosen))
         self._turns = Turns(runs)
-
-    def cool(self) -> None:
-        """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
         run, _ = self._turns.next()
