@@ -10,6 +10,7 @@ import pytest
 import zemm
 from support_driver import check, check_row, prepared, turns
 from support_rows import ROWS
+from support_tiers import POLICY_ROWS
 
 SRC, WEIGHTS, BIAS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_BIAS, zemm.ARG_DST
 SRC_1, SRC_2 = zemm.ARG["SRC_1"], zemm.ARG["SRC_2"]
@@ -39,7 +40,7 @@ LINES = {
 IS_TURN = turns(4)
 
 
-@pytest.mark.quick(cases=lambda row, name: not row or name in ("to_f32", "s8_to_s8"))
+@pytest.mark.quick(cases=lambda row, name: not row or (row in POLICY_ROWS and name in ("to_f32", "s8_to_s8")))
 @pytest.mark.decided(cases=lambda row, name: not row or IS_TURN(row, name))
 @pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("row", ["", *ROWS])

@@ -41,6 +41,7 @@ WEIGHTS_NEEDED = needed(
 )
 
 
+@pytest.mark.each_value
 @pytest.mark.quick(cases=lambda row, dt, layout, src: row in QUICK and layout == "packed" and src == "f16")
 @pytest.mark.decided(cases=lambda row, dt, layout, src: WEIGHTS_NEEDED(row, (src, dt, layout)))
 @pytest.mark.parametrize("src", ["f16", "bf16"])

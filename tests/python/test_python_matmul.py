@@ -32,6 +32,7 @@ def per_k(parameter: np.ndarray, k: int, axis: int) -> np.ndarray:
     return np.repeat(wide(parameter), k // parameter.shape[axis], axis=axis)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, BF16])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 32, 64), (7, 33, 19), (64, 48, 80)])
 def test_floating_point(engine: zemm.Engine, dtype: Any, shape: tuple[int, int, int]) -> None:
@@ -42,6 +43,7 @@ def test_floating_point(engine: zemm.Engine, dtype: Any, shape: tuple[int, int, 
     assert np.array_equal(got, (wide(a) @ wide(b) + wide(bias)).astype(dtype))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("src_dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("weights_dtype", [np.int8, np.uint8])
 def test_integers(engine: zemm.Engine, src_dtype: Any, weights_dtype: Any) -> None:

@@ -29,6 +29,7 @@ def real(q: zemm.QuantizedWeights, bits: int, group: int, symmetric: bool = Fals
     return found * q.scales[groups]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize(("k", "group"), GROUPS)
 def test_activations(engine: zemm.Engine, k: int, group: int, dtype: Any) -> None:
@@ -66,6 +67,7 @@ def test_weights(k: int, group: int, bits: int, symmetric: bool) -> None:
             np.testing.assert_array_equal(got.zero_points[number], own.zero_points)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize(("k", "group"), GROUPS)
 def test_matmul(engine: zemm.Engine, k: int, group: int, bits: int) -> None:
@@ -94,6 +96,7 @@ def test_groups_of_other_sizes(engine: zemm.Engine) -> None:
     np.testing.assert_allclose(got, rows @ real(q, 8, 64), rtol=1e-5, atol=1e-3)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("activation", ["f32", "bf16", "int8", "int7"])
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize(("k", "group"), [*GROUPS, (172, 128), (330, 64)])

@@ -257,6 +257,7 @@ EDGES = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(cases=lambda name: name in ("f32_to_s32", "s32_to_f32", "f32_to_f4", "f32_to_f8_e4m3"))
 @pytest.mark.parametrize("name", EDGES)
 def test_edges(engine: zemm.Engine, name: str) -> None:
     values, src_dt, dst_dt, want = EDGES[name]
@@ -290,7 +291,7 @@ def packed_tag(batch: int, data_type: str, columns: int = 64) -> str:
     return f"{'abcd'[:batch]}{n}{k}".replace(n, n.upper()).replace(k, k.upper()) + f"16{k}{columns}{n}{unit}"
 
 
-@pytest.mark.quick(cases=lambda data_type, batch: batch == (3,) or data_type in ("u8", "u4"))
+@pytest.mark.each_value
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)], ids=["2d", "3d", "4d"])
 @pytest.mark.parametrize("plain", ["kn", "nk"])
 @pytest.mark.parametrize("data_type", UNIT)

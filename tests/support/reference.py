@@ -320,7 +320,7 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
             x, error = apply(lambda v, s=addend: v + s, x, error, 1)  # type: ignore[misc]
             error = error + (f32(addend) != addend) * 2 * EPS * np.abs(addend)
         elif op.kind == "prelu":
-            x, error = apply(lambda v, s=first: formulas.prelu(v, s), x, error, 1)  # type: ignore[misc]
+            x, error = apply(lambda v, s=first: formulas.TENSOR_KINDS["prelu"](v, s), x, error, 1)  # type: ignore[misc]
         elif op.alg == "binary_select":
             assert first is not None
             assert second is not None
