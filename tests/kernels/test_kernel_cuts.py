@@ -14,7 +14,7 @@ from support_decisions import needed
 from support_problem import Problem, zero_point
 from support_rows import BY_NAME, CPU_ROWS, constant_id, flag
 from support_run import make_pd, run
-from support_tiers import POLICY_ROWS, in_turns, takes
+from support_tiers import POLICY_ROWS, in_turns, nothing, takes
 
 PACKED = "BA16a64b4a"
 
@@ -36,7 +36,7 @@ def split_problem(row: str, name: str) -> Problem:
     return replace(base, src_dims=(1, 64 * unit), wei_dims=(64 * unit, 8))
 
 
-IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::4], SPLIT, split_problem)
+IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::4], SPLIT, split_problem, covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN_OF_SPLIT)

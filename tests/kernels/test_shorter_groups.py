@@ -96,7 +96,7 @@ def with_whole_groups(line: str) -> str:
 OF_K = ("that are multiples of 4, here are", "block loads cannot read src", "for a part of a block of K")
 
 
-@pytest.mark.quick(cases=turns(25))
+@pytest.mark.quick(cases=turns(50))
 @pytest.mark.decided(cases=turns(4))
 @pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("row", ROWS)
