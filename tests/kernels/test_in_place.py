@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import zemm
 from support_driver import check, check_row, prepared, turns
-from support_rows import ROWS
+from support_rows import BY_NAME, ROWS
+from support_tiers import POLICY_ROWS, SMALL_ROWS
 
 SRC, WEIGHTS, BIAS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_BIAS, zemm.ARG_DST
 SRC_1, SRC_2 = zemm.ARG["SRC_1"], zemm.ARG["SRC_2"]
@@ -39,7 +40,17 @@ LINES = {
 IS_TURN = turns(4)
 
 
-@pytest.mark.quick(cases=lambda row, name: not row or name in ("to_f32", "s8_to_s8"))
+def is_quick(row: str, name: str) -> bool:
+    """Each policy, on rows for Intel GPUs each owner, runs what it runs most."""
+    if not row:
+        return True
+    traits = BY_NAME[row]
+    return row in (SMALL_ROWS if traits.is_xe else POLICY_ROWS) and name == (
+        "s8_to_s8" if traits.src == "int8" else "to_f32"
+    )
+
+
+@pytest.mark.quick(cases=is_quick)
 @pytest.mark.decided(cases=lambda row, name: not row or IS_TURN(row, name))
 @pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("row", ["", *ROWS])

@@ -14,7 +14,7 @@ from support_decisions import needed
 from support_problem import Problem, zero_point
 from support_rows import BY_NAME, CPU_ROWS, constant_id, flag
 from support_run import make_pd, run
-from support_tiers import in_turns, takes
+from support_tiers import POLICY_ROWS, in_turns, nothing, takes
 
 PACKED = "BA16a64b4a"
 
@@ -36,7 +36,7 @@ def split_problem(row: str, name: str) -> Problem:
     return replace(base, src_dims=(1, 64 * unit), wei_dims=(64 * unit, 8))
 
 
-IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::4], SPLIT, split_problem)
+IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::4], SPLIT, split_problem, covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN_OF_SPLIT)
@@ -127,7 +127,7 @@ def problem_along_k(row: str, name: str) -> Problem:
     return replace(ALONG_K[name], src_dims=(1, 192), wei_dims=(192, 8))
 
 
-IS_TURN_ALONG_K = in_turns(INT8_ROWS[::2], ALONG_K, problem_along_k)
+IS_TURN_ALONG_K = in_turns(INT8_ROWS[::4], ALONG_K, problem_along_k)
 
 
 @pytest.mark.quick(cases=IS_TURN_ALONG_K)
@@ -152,7 +152,7 @@ def test_few_rows_along_k(row: str, name: str) -> None:
 PLAIN_FLOATS = problems("plain floats")
 
 
-@pytest.mark.quick(cases=lambda row, name: "x16x" in row and name in ("f32", "bf16, along N"))
+@pytest.mark.quick(cases=lambda row, name: "x16x" in row and name == "f32")
 @pytest.mark.parametrize("name", PLAIN_FLOATS)
 @pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].policy == "avx512"])
 def test_few_rows_of_floats(row: str, name: str) -> None:
@@ -174,7 +174,7 @@ def test_few_rows_of_floats(row: str, name: str) -> None:
 ABREAST = problems("abreast")
 
 
-@pytest.mark.quick(cases=lambda row, name: BY_NAME[row].family == "avx2_int8" and name == "u4")
+@pytest.mark.quick(cases=lambda row, name: row in POLICY_ROWS and name == "u4")
 @pytest.mark.parametrize("name", ABREAST)
 @pytest.mark.parametrize(
     "row", [row for row in INT8_ROWS if BY_NAME[row].rows <= 8 and not row.endswith("_segments")]

@@ -96,7 +96,7 @@ def with_whole_groups(line: str) -> str:
 OF_K = ("that are multiples of 4, here are", "block loads cannot read src", "for a part of a block of K")
 
 
-@pytest.mark.quick(cases=turns(25))
+@pytest.mark.quick(cases=turns(50))
 @pytest.mark.decided(cases=turns(4))
 @pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("row", ROWS)
@@ -154,6 +154,7 @@ def test_reductions_lie_in_groups(engine: zemm.Engine) -> None:
     assert not refusal(engine, line.format(128))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dst", ["s8", "u8"])
 @pytest.mark.parametrize(
     ("k", "group", "sums"),
@@ -201,6 +202,7 @@ def test_quantised(engine: zemm.Engine, k: int, group: int, sums: int, dst: str)
     assert np.array_equal(got, np.add.reduceat(values.astype(np.int32), range(0, k, sums), axis=1))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dst", ["f8_e4m3", "f4_e2m1"])
 @pytest.mark.parametrize(
     ("mode", "group", "scale"), [("dynamic_mx", 32, "e8m0"), ("dynamic_fp", 16, "f8_e4m3")]
