@@ -6,7 +6,7 @@ tests/support/problems.txt has problems of every kind for all rows.
 import numpy as np
 import pytest
 import zemm
-from support_calls import fill, make_pd, result
+from support_calls import fill, make_pd, result, run
 from support_cases import ANY, Problem, shape
 from support_decisions import needed
 from support_fill import as_type
@@ -53,13 +53,13 @@ def test_integers_as_floats(row: str, src: str, wei: str) -> None:
     np.testing.assert_array_equal(result(floats, data), expected)
 
 
-POINTS = ["f32", "f16", "bf16"]
-POINTS_NEEDED = needed(INT8_ROWS, POINTS, lambda row, zp: grouped("u8", "u8", zp))
+FLOATS = ["f32", "f16", "bf16"]
+FLOATS_NEEDED = needed(INT8_ROWS, FLOATS, lambda row, zp: grouped("u8", "u8", zp))
 
 
 @pytest.mark.quick(cases=lambda row, zp: (row in SMALL_ROWS or BY_NAME[row].family == "avx2") and zp == "f32")
-@pytest.mark.decided(cases=lambda row, zp: POINTS_NEEDED(row, zp))
-@pytest.mark.parametrize("zp", POINTS)
+@pytest.mark.decided(cases=lambda row, zp: FLOATS_NEEDED(row, zp))
+@pytest.mark.parametrize("zp", FLOATS)
 @pytest.mark.parametrize("row", INT8_ROWS)
 def test_bound(row: str, zp: str) -> None:
     """Zero points far from 0, as asymmetric u8 weights have them: their terms cancel most of the sums,
@@ -68,19 +68,8 @@ def test_bound(row: str, zp: str) -> None:
     problem = grouped("u8", "u8", zp)
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
-    data = fill(problem)
-    data[POINTS] = as_type(data[POINTS] * 10 + 120, zp)
-    got = result(problem, data)
-    expected, bound = np.zeros(got.shape), np.zeros(got.shape)
-    for group in range(4):
-        k = slice(group * GROUP, (group + 1) * GROUP)
-        points, scale, src = data[POINTS][group], data[SCALES][group], data[SRC][:, k]
-        part = src @ (data[WEIGHTS][k] - points) * scale
-        term = src.sum(axis=1, keepdims=True) * (points + 128) * scale  # also if a row adds two halves
-        expected += part
-        bound += EPS * (term + np.abs(part) + np.abs(expected))
-    assert (np.abs(got - expected) <= 2 * bound).all()
-    assert (np.abs(got - expected) > 0).any()  # rounded at all
+    call = run(problem, {POINTS: as_type(fill(problem)[POINTS] * 10 + 120, zp)})
+    assert not call.is_exact
 
 
 def test_reductions_of_the_caller() -> None:

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import support_bounds as bounds
-from support_calls import Call, compare, make_pd, result, run
+from support_calls import Call, compare, make_pd, refusal, result, run
 from support_cases import PROBLEMS, Problem
 from support_decisions import needed
 from support_process import captured
@@ -18,15 +18,6 @@ from support_tree import ROOT
 from zemm._library.library import names_of
 from zemm.benchdnn.data import eltwise as driver
 from zemm.benchdnn.grammar import arguments as args
-
-
-def refused(problem: Problem) -> str:
-    """Why the device does not take the forced kernel; "" if it does."""
-    try:
-        make_pd(problem)
-    except NotImplementedError as error:
-        return str(error)
-    return ""
 
 
 def test_there_are_rows() -> None:
@@ -43,7 +34,7 @@ IS_NEEDED = needed(ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], first=is_qu
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("row", ROWS)
 def test_row(row: str, problem: Problem) -> None:
-    if reason := refused(problem):
+    if reason := refusal(problem):
         why = reason.split(f"{row}: ", 1)[1].split(";")[0]  # the row's own reason
         assert "ZEMM_KERNEL" not in why
         assert len(why.split()) > 3
@@ -57,7 +48,7 @@ def test_every_row_takes_something(row: str) -> None:
     """On the CPU every row whose ISA is there takes a problem. A row that takes none must give the
     device as the reason.
     """
-    reasons = [refused(problem) for problem in PROBLEMS.values()]
+    reasons = [refusal(problem) for problem in PROBLEMS.values()]
     assert not all(reasons) or all("device" in reason or "GPU" in reason for reason in reasons)
 
 
@@ -86,11 +77,11 @@ def test_unknown_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_named_kernel_gives_its_own_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", next(row for row in ROWS if "_xe_int8" in row))
-    said = refused(PROBLEMS["f32"])
+    said = refusal(PROBLEMS["f32"])
     assert said
     assert len(said) < 400
     monkeypatch.setenv("ZEMM_KERNEL", f"{ROWS[-1]}:rows=abc")
-    assert '"rows=abc" is neither' in refused(PROBLEMS["f32"])
+    assert '"rows=abc" is neither' in refusal(PROBLEMS["f32"])
 
 
 def test_next_impl_walks_down_the_list() -> None:

@@ -104,7 +104,7 @@ def results(p: Problem, given: Mapping[int, object]) -> np.ndarray:
 @pytest.mark.parametrize(("wei_dt", "zero_point"), [("s8", 0), ("u8", 128)])
 def test_every_value(wei_dt: str, zero_point: int) -> None:
     """Each f16 by an integer: the sum has no other product, so that it is exact."""
-    p = problem(wei_dt, "512x128:128x128", f"--attr-zero-points={'wei:0:u8' if zero_point else ''}")
+    p = problem(wei_dt, "512x128:128x128", f"--attr-zero-points={'wei:common:1:u8' if zero_point else ''}")
     factors = np.diag(np.arange(-63, 65) * 2 - 1)  # of the columns; none is 0
     src = np.arange(2**16, dtype=np.uint16).view(np.float16).reshape(512, 128).astype(np.float64)
     got = results(p, {SRC: src, WEI: factors + zero_point, ZERO_POINTS | WEI: zero_point})
@@ -122,7 +122,7 @@ def test_infinities(wei_dt: str, groups: int) -> None:
     """
     k = 96 * groups
     is_u4 = wei_dt == "u4"
-    p = problem(wei_dt, shape(50, 64, k), "--attr-zero-points=wei:0:u8" if is_u4 else "")
+    p = problem(wei_dt, shape(50, 64, k), "--attr-zero-points=wei:common:1:u8" if is_u4 else "")
     p = p.but("--attr-scales=wei:3:f32:96x1" if groups > 1 else "")
     data = fill(p, {ZERO_POINTS | WEI: 7, SCALES | WEI: 0.5})
     src, wei = data[SRC], data[WEI]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import zemm
-from support_calls import Call, make_pd, run
+from support_calls import Call, run
 from support_cases import Problem
 from zemm._library.library import in_python
 from zemm._zemm import ffi, lib
@@ -253,9 +253,16 @@ def test_arguments_that_oneDNN_skips(engine: zemm.Engine) -> None:  # noqa: N802
 
 def test_a_sum_for_each_element(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """Reductions without groups are the values of src."""
-    line = "--dt=s8:u8:f32 --attr-zero-points=wei:2 --attr-precomputed-reductions=src:3:s32{} 5x64:64x18"
-    call = Call(Problem(line.format(":1x1")))
-    zemm.Primitive(make_pd(Problem(line.format("")))).execute(stream, call.args)
+    call = Call(
+        Problem(
+            "--dt=s8:u8:f32 --attr-zero-points=wei:2 --attr-precomputed-reductions=src:3:s32:1x1 5x64:64x18"
+        )
+    )
+    attr = zemm.Attr()
+    attr.set_zero_points(WEIGHTS, 2)
+    attr.set_precomputed_reductions(SRC, 3, ())
+    mds = [call.pd.query_md(name) for name in ("src_md", "weights_md", "dst_md")]
+    zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)).execute(stream, call.args)
     stream.wait()
     call.check()
 
@@ -348,14 +355,14 @@ def test_attributes_are_part_of_the_key() -> None:
     right results.
     """
     base = Problem("--dt=s8:s8:f32 5x32:32x6")
-    scales = ("src:0", "src:1", "wei:2:f16", "wei:3:f32:16x1", "wei:2:bf16")
+    scales = ("src:common:2", "src:1", "wei:2:f16", "wei:3:f32:16x1", "wei:2:bf16")
     linear = [f"linear:{a}:1" for a in (1, 2)] + [f"linear:1:{b}" for b in (0, 2)]
     masked = [f"{name}:{mask}" for name in ("add:f32", "prelu") for mask in range(4)]
     variants = [
         *(base.but(f"--attr-scales={scale}") for scale in scales),
         *(base.but(f"--attr-post-ops={op}") for op in (*linear, *masked, "sum:1", "sum:2")),
         base.but("dst_pad=1"),
-        base.but("--attr-zero-points=wei:0"),
+        base.but("--attr-zero-points=wei:common:1"),
         base.but("--attr-zero-points=wei:host_scalar:1"),
     ]
     for _ in range(2):

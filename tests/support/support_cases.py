@@ -68,7 +68,7 @@ class Problem:
 
     def _given_strides(self, argument: Argument) -> Dims:
         """The strides of a tensor if they are others than those of its tag."""
-        if argument.strides or not argument.tag.islower() or argument.tag == "any":
+        if argument.strides or not argument.tag.islower() or argument.tag == "any" or self.begin(argument):
             return argument.strides
         found = self.strides(argument)
         return () if found == strides_of(argument.dims, argument.tag, 0, 1) else found
@@ -172,4 +172,4 @@ def problems(section: str) -> dict[str, Problem]:
 
 
 # Problems that cover every type, layout class and flag of the matmul kernels.
-PROBLEMS = problems("kernels")
+PROBLEMS = problems("kernels") | problems("in place") | problems("shorter groups")
