@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of primitive attributes and of lists of post-ops. Those of regular attributes are made from
 // lists/attributes.def.
-#include "common/attr_ops.hpp"
+#include "common/attr.hpp"
 #include "common/error.hpp"
 #include "zemm/zemm.h"
 
@@ -27,10 +27,10 @@ template <typename T> void put_if(T *out, T value) {
         *out = value;
 }
 
-template <typename F> zemm_status_t with_list(zemm_post_ops_t post_ops, F &&body) {
+zemm_status_t append_to(zemm_post_ops_t post_ops, const post_op &entry) {
     return guard([&] {
         require(post_ops, "post_ops");
-        body(*post_ops);
+        append(*post_ops, entry);
     });
 }
 
@@ -232,13 +232,14 @@ zemm_primitive_kind_t zemm_post_ops_get_kind(const_zemm_post_ops_t post_ops, int
 
 zemm_status_t zemm_post_ops_append_sum(zemm_post_ops_t post_ops, float scale, int32_t zero_point,
                                        zemm_data_type_t data_type) {
-    return with_list(post_ops, [&](auto &list) { append_sum(list, scale, zero_point, data_type); });
+    return append_to(post_ops,
+                     {.kind = zemm_sum, .alpha = scale, .zero_point = zero_point, .data_type = data_type});
 }
 
 zemm_status_t zemm_post_ops_get_params_sum(const_zemm_post_ops_t post_ops, int index, float *scale,
                                            int32_t *zero_point, zemm_data_type_t *data_type) {
     return with_entry(post_ops, index, zemm_sum, [&](const post_op &p) {
-        put_if(scale, p.scale);
+        put_if(scale, p.alpha);
         put_if(zero_point, p.zero_point);
         put_if(data_type, p.data_type);
     });
@@ -246,7 +247,7 @@ zemm_status_t zemm_post_ops_get_params_sum(const_zemm_post_ops_t post_ops, int i
 
 zemm_status_t zemm_post_ops_append_eltwise(zemm_post_ops_t post_ops, zemm_alg_kind_t alg, float alpha,
                                            float beta) {
-    return with_list(post_ops, [&](auto &list) { append_eltwise(list, alg, alpha, beta); });
+    return append_to(post_ops, {.kind = zemm_eltwise, .alg = alg, .alpha = alpha, .beta = beta});
 }
 
 zemm_status_t zemm_post_ops_get_params_eltwise(const_zemm_post_ops_t post_ops, int index,
@@ -261,7 +262,8 @@ zemm_status_t zemm_post_ops_get_params_eltwise(const_zemm_post_ops_t post_ops, i
 // oneDNN fuses a depthwise convolution into a convolution only. A list of zemm never has one.
 zemm_status_t zemm_post_ops_append_dw(zemm_post_ops_t post_ops, zemm_data_type_t, zemm_data_type_t,
                                       zemm_data_type_t, zemm_dim_t, zemm_dim_t, zemm_dim_t) {
-    return with_list(post_ops, [](auto &) {
+    return guard([&] {
+        require(post_ops, "post_ops");
         fail(zemm_unimplemented,
              "zemm_post_ops_append_dw: a depthwise convolution follows a convolution, and zemm has none: "
              "leave it out of the list and run it after the primitive");
@@ -287,9 +289,11 @@ zemm_status_t zemm_post_ops_get_params_binary(const_zemm_post_ops_t post_ops, in
 zemm_status_t zemm_post_ops_append_binary_v2(zemm_post_ops_t post_ops, zemm_alg_kind_t alg,
                                              const_zemm_memory_desc_t src1_desc,
                                              const_zemm_memory_desc_t src2_desc) {
-    return with_list(post_ops, [&](auto &list) {
+    return guard([&] {
+        require(post_ops, "post_ops");
         require(src1_desc, "src1_desc");
-        append_binary(list, alg, *src1_desc, src2_desc);
+        const memory_desc src2 = src2_desc ? *src2_desc : memory_desc();
+        append(*post_ops, {.kind = zemm_binary, .alg = alg, .src1 = *src1_desc, .src2 = src2});
     });
 }
 
@@ -304,7 +308,7 @@ zemm_status_t zemm_post_ops_get_params_binary_v2(const_zemm_post_ops_t post_ops,
 }
 
 zemm_status_t zemm_post_ops_append_prelu(zemm_post_ops_t post_ops, int mask) {
-    return with_list(post_ops, [&](auto &list) { append_prelu(list, mask); });
+    return append_to(post_ops, {.kind = zemm_prelu, .mask = mask});
 }
 
 zemm_status_t zemm_post_ops_get_params_prelu(const_zemm_post_ops_t post_ops, int index, int *mask) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points for the last error, the version and the settings of the whole process.
 #include "api/give_bytes.hpp"
-#include "common/attr_ops.hpp"
+#include "common/attr.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "common/version.hpp"

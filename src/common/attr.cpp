@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <type_traits>
 
-#include "common/attr_ops.hpp"
+#include "common/attr.hpp"
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/md_check.hpp"
@@ -356,7 +356,7 @@ public:
     void add(const zemm_post_ops &list) {
         add(list.entries.size());
         for (const post_op &p : list.entries) {
-            add_all(p.kind, p.scale, p.zero_point, p.data_type, p.alg, p.alpha, p.beta, p.mask);
+            add_all(p.kind, p.alg, p.alpha, p.beta, p.zero_point, p.data_type, p.mask);
             for (const memory_desc *md : {&p.src1, &p.src2})
                 if (!md_is_zero(*md)) // the algorithm says whether it has the tensor
                     add(*md);

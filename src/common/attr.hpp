@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "common/memory_desc.hpp"
+#include "common/post_ops.hpp"
 #include "zemm/zemm_types.h"
 
 namespace zemm {
@@ -27,25 +27,6 @@ using quant_map = std::map<int, quant_entry>; // by ZEMM_ARG_...
 // The entry of an argument; nullptr if it has none.
 const quant_entry *find_entry(const quant_map &map, int arg);
 
-struct post_op {
-    zemm_primitive_kind_t kind = zemm_undefined_primitive; // sum, eltwise, binary or prelu
-    // sum
-    float scale = 1.f;
-    int32_t zero_point = 0;
-    zemm_data_type_t data_type = zemm_data_type_undef;
-    // eltwise, binary
-    zemm_alg_kind_t alg = zemm_alg_kind_undef;
-    float alpha = 0.f, beta = 0.f;
-    memory_desc src1, src2; // src2 is a zero descriptor unless alg is binary_select
-    // prelu
-    int mask = 0;
-};
-
-// The algorithm that kernels compute: for one whose src1 is dst that of any src1, else alg itself.
-zemm_alg_kind_t computed_alg(zemm_alg_kind_t alg);
-// Whether src1 of the post-op is dst as it was before the execution.
-bool is_in_place(const post_op &op);
-
 zemm_fpmath_mode_t default_fpmath_mode();
 
 struct fpmath {
@@ -63,10 +44,6 @@ struct dropout_params {
 
 } // namespace zemm
 
-struct zemm_post_ops {
-    std::vector<zemm::post_op> entries;
-};
-
 // The members are the rows of lists/attributes.def:
 // - saturation: values that are too large for dst become its largest one,
 // - reduced_range: the arguments whose values have 7 bits,
@@ -77,6 +54,34 @@ struct zemm_primitive_attr {
 };
 
 namespace zemm {
+
+// Setters. If the arguments are wrong, they throw invalid_arguments and change nothing.
+
+// The parameters that the setters of quantisation parameters have in common.
+struct quant_request {
+    int arg;
+    int mask;
+    int group_ndims;
+    const zemm_dim_t *group_dims;
+    zemm_data_type_t data_type;
+    bool is_on_host = false;
+    zemm_quantization_mode_t mode = zemm_quantization_mode_static_sazp;
+};
+
+// Setters of the rows of lists/attributes.def that are no flags.
+#define ZEMM_TENSOR_ATTRIBUTE(name, ...) void set_##name(zemm_primitive_attr &attr, const quant_request &r);
+#define ZEMM_MODE_ATTRIBUTE(name, ...) void set_##name(zemm_primitive_attr &attr, zemm_##name##_t mode);
+#define ZEMM_SIZE_ATTRIBUTE(name, ...) void set_##name(zemm_primitive_attr &attr, zemm_dim_t size);
+#include "lists/attributes.def"
+
+void set_default_fpmath_mode(zemm_fpmath_mode_t mode);
+void set_fpmath_mode(zemm_primitive_attr &attr, zemm_fpmath_mode_t mode, bool apply_to_int);
+void set_rounding(zemm_primitive_attr &attr, int arg, zemm_rounding_mode_t mode);
+zemm_rounding_mode_t get_rounding(const zemm_primitive_attr &attr, int arg);
+void set_reduced_range(zemm_primitive_attr &attr, int arg, bool value);
+// mask: NULL or a zero descriptor if no mask is written.
+void set_dropout(zemm_primitive_attr &attr, const memory_desc *mask, zemm_data_type_t seed_dt,
+                 bool use_offset, bool use_host_scalars);
 
 // The attributes as bytes, a part of the primitive cache's key. Different attributes have different
 // bytes.

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "common/attr_ops.hpp"
+#include "common/attr.hpp"
 #include "common/error.hpp"
 #include "common/names.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of post-ops: appending them to a list, after checks that need no tensor of the primitive, and
-// their text in the verbose log.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 
-#include "common/attr_ops.hpp"
+#include "common/post_ops.hpp"
+
 #include "common/error.hpp"
 #include "common/md_check.hpp"
 #include "common/names.hpp"
@@ -48,12 +47,6 @@ void check_known(const char *caller, const char *name, float value) {
         fail(zemm_invalid_arguments, "%s: %s is the placeholder for a runtime value", caller, name);
 }
 
-void append(const char *caller, zemm_post_ops &list, const post_op &entry) {
-    if (list.entries.size() >= post_ops_limit)
-        fail(zemm_out_of_memory, "%s: the list has its %zu post-ops already", caller, post_ops_limit);
-    list.entries.push_back(entry);
-}
-
 void check_source(const char *caller, const char *name, const memory_desc &md) {
     check_md(caller, md);
     if (md_is_zero(md))
@@ -67,93 +60,73 @@ void check_source(const char *caller, const char *name, const memory_desc &md) {
         fail(zemm_invalid_arguments, "%s: %s has format %s", caller, name, format_kind_name(md.format_kind));
 }
 
-} // namespace
-
-void append_sum(zemm_post_ops &list, float scale, int32_t zero_point, zemm_data_type_t dt) {
-    const char *const caller = "zemm_post_ops_append_sum";
-    check_known(caller, "scale", scale);
-    if (dt != zemm_data_type_undef)
-        check_data_type(caller, "data_type", dt);
-    post_op entry;
-    entry.kind = zemm_sum;
-    entry.scale = scale;
-    entry.zero_point = zero_point;
-    entry.data_type = dt;
-    append(caller, list, entry);
+void check_sum(const char *caller, const post_op &op) {
+    check_known(caller, "scale", op.alpha);
+    if (op.data_type != zemm_data_type_undef)
+        check_data_type(caller, "data_type", op.data_type);
 }
 
-void append_eltwise(zemm_post_ops &list, zemm_alg_kind_t alg, float alpha, float beta) {
-    const char *const caller = "zemm_post_ops_append_eltwise";
-    if (!is_eltwise(alg))
-        fail(zemm_invalid_arguments, "%s: alg %#x (%s) is no eltwise algorithm", caller, unsigned(alg),
-             alg_kind_name(alg));
-    check_known(caller, "alpha", alpha);
-    check_known(caller, "beta", beta);
-    if (is_clip(alg) && beta < alpha)
+void check_eltwise(const char *caller, const post_op &op) {
+    if (!is_eltwise(op.alg))
+        fail(zemm_invalid_arguments, "%s: alg %#x (%s) is no eltwise algorithm", caller, unsigned(op.alg),
+             alg_kind_name(op.alg));
+    check_known(caller, "alpha", op.alpha);
+    check_known(caller, "beta", op.beta);
+    if (is_clip(op.alg) && op.beta < op.alpha)
         fail(zemm_invalid_arguments, "%s: %s between alpha %g and a smaller beta %g", caller,
-             alg_kind_name(alg), double(alpha), double(beta));
+             alg_kind_name(op.alg), double(op.alpha), double(op.beta));
     // oneDNN's backward pass of these algorithms reads the sign of x from the result. A negative
     // alpha makes that impossible.
-    if ((alg == zemm_eltwise_relu_use_dst_for_bwd || alg == zemm_eltwise_elu_use_dst_for_bwd) && alpha < 0)
-        fail(zemm_invalid_arguments, "%s: %s with the negative alpha %g", caller, alg_kind_name(alg),
-             double(alpha));
-    post_op entry;
-    entry.kind = zemm_eltwise;
-    entry.alg = alg;
-    entry.alpha = alpha;
-    entry.beta = beta;
-    append(caller, list, entry);
+    if ((op.alg == zemm_eltwise_relu_use_dst_for_bwd || op.alg == zemm_eltwise_elu_use_dst_for_bwd) &&
+        op.alpha < 0)
+        fail(zemm_invalid_arguments, "%s: %s with the negative alpha %g", caller, alg_kind_name(op.alg),
+             double(op.alpha));
 }
 
-void append_binary(zemm_post_ops &list, zemm_alg_kind_t alg, const memory_desc &src1,
-                   const memory_desc *src2) {
-    const char *const caller = "zemm_post_ops_append_binary";
-    if (!is_binary(alg))
-        fail(zemm_invalid_arguments, "%s: alg %#x (%s) is no binary algorithm", caller, unsigned(alg),
-             alg_kind_name(alg));
-    check_source(caller, "src1_desc", src1);
-    const bool has_src2 = src2 && !md_is_zero(*src2);
-    if (has_src2 != (alg == zemm_binary_select))
-        fail(zemm_invalid_arguments, "%s: %s %s src2_desc", caller, alg_kind_name(alg),
+void check_binary(const char *caller, const post_op &op) {
+    if (!is_binary(op.alg))
+        fail(zemm_invalid_arguments, "%s: alg %#x (%s) is no binary algorithm", caller, unsigned(op.alg),
+             alg_kind_name(op.alg));
+    check_source(caller, "src1_desc", op.src1);
+    const bool has_src2 = !md_is_zero(op.src2);
+    if (has_src2 != (op.alg == zemm_binary_select))
+        fail(zemm_invalid_arguments, "%s: %s %s src2_desc", caller, alg_kind_name(op.alg),
              has_src2 ? "has no use for" : "needs");
-    if (has_src2) {
-        check_source(caller, "src2_desc", *src2);
-        if (!is_int8(src2->data_type))
-            fail(zemm_invalid_arguments, "%s: src2_desc has data type %s, a condition is s8 or u8", caller,
-                 data_type_name(src2->data_type));
-    }
-    post_op entry;
-    entry.kind = zemm_binary;
-    entry.alg = alg;
-    entry.src1 = src1;
-    if (has_src2)
-        entry.src2 = *src2;
-    append(caller, list, entry);
+    if (!has_src2)
+        return;
+    check_source(caller, "src2_desc", op.src2);
+    if (!is_int8(op.src2.data_type))
+        fail(zemm_invalid_arguments, "%s: src2_desc has data type %s, a condition is s8 or u8", caller,
+             data_type_name(op.src2.data_type));
 }
 
-zemm_alg_kind_t computed_alg(zemm_alg_kind_t alg) {
-    switch (alg) {
-#define ZEMM_IN_PLACE(name, number, of)                                                                      \
-    case zemm_binary_##name:                                                                                 \
-        return zemm_binary_##of;
-#include "lists/algs.def"
+void check_prelu(const char *caller, const post_op &op) {
+    if (op.mask < 0 || op.mask >= 1 << ZEMM_MAX_NDIMS)
+        fail(zemm_invalid_arguments, "%s: mask %d is outside 0..%d", caller, op.mask,
+             (1 << ZEMM_MAX_NDIMS) - 1);
+}
+
+void check_entry(const char *caller, const post_op &op) {
+    switch (op.kind) {
+    case zemm_sum:
+        return check_sum(caller, op);
+    case zemm_eltwise:
+        return check_eltwise(caller, op);
+    case zemm_binary:
+        return check_binary(caller, op);
     default:
-        return alg;
+        return check_prelu(caller, op);
     }
 }
 
-bool is_in_place(const post_op &op) {
-    return op.kind == zemm_binary && computed_alg(op.alg) != op.alg;
-}
+} // namespace
 
-void append_prelu(zemm_post_ops &list, int mask) {
-    const char *const caller = "zemm_post_ops_append_prelu";
-    if (mask < 0 || mask >= 1 << ZEMM_MAX_NDIMS)
-        fail(zemm_invalid_arguments, "%s: mask %d is outside 0..%d", caller, mask, (1 << ZEMM_MAX_NDIMS) - 1);
-    post_op entry;
-    entry.kind = zemm_prelu;
-    entry.mask = mask;
-    append(caller, list, entry);
+void append(zemm_post_ops &list, const post_op &entry) {
+    const std::string caller = text("zemm_post_ops_append_%s", primitive_kind_name(entry.kind));
+    check_entry(caller.c_str(), entry);
+    if (list.entries.size() >= post_ops_limit)
+        fail(zemm_out_of_memory, "%s: the list has its %zu post-ops already", caller.c_str(), post_ops_limit);
+    list.entries.push_back(entry);
 }
 
 const post_op &post_op_at(const zemm_post_ops &list, int index, zemm_primitive_kind_t kind) {
@@ -179,8 +152,8 @@ std::string float_text(float value) {
 std::string sum_text(const post_op &p) {
     std::string result = "sum";
     const bool dt = p.data_type != zemm_data_type_undef, zp = dt || p.zero_point != 0;
-    if (zp || p.scale != 1.f)
-        result += ":" + float_text(p.scale);
+    if (zp || p.alpha != 1.f)
+        result += ":" + float_text(p.alpha);
     if (zp)
         result += text(":%d", p.zero_point);
     if (dt)
@@ -224,7 +197,84 @@ std::string binary_text(const post_op &p) {
     return select ? result + ":" + source_text(p.src2, separator) : result;
 }
 
+// The number of a post-op's formula in the kernels.
+int number_of(const post_op &op) {
+    switch (op.kind) {
+#define ZEMM_KIND(name, number)                                                                              \
+    case zemm_##name:                                                                                        \
+        return number;
+#include "lists/algs.def"
+    default:
+        return computed_alg(op.alg);
+    }
+}
+
+// The slopes of a prelu post-op: f32, layout axb (dimension 1 is innermost), the size of dst in the
+// dimensions whose mask bit is set and 1 in the others.
+memory_desc slopes_md(const memory_desc &dst, int mask) {
+    zemm_dims_t dims = {}, strides = {};
+    for (int d = 0; d < dst.ndims; ++d)
+        dims[d] = mask >> d & 1 ? dst.dims[d] : 1;
+    zemm_dim_t stride = dims[1];
+    strides[1] = 1;
+    for (int d = dst.ndims - 1; d >= 0; --d) {
+        if (d == 1)
+            continue;
+        strides[d] = stride;
+        stride = runtime_product(stride, dims[d]);
+    }
+    return md_with_strides(dst.ndims, dims, zemm_f32, strides);
+}
+
+// The type that a sum reads dst as.
+zemm_data_type_t old_dst_type(const post_op &sum, const memory_desc &dst) {
+    return sum.data_type == zemm_data_type_undef ? dst.data_type : sum.data_type;
+}
+
 } // namespace
+
+zemm_alg_kind_t computed_alg(zemm_alg_kind_t alg) {
+    switch (alg) {
+#define ZEMM_IN_PLACE(name, number, of)                                                                      \
+    case zemm_binary_##name:                                                                                 \
+        return zemm_binary_##of;
+#include "lists/algs.def"
+    default:
+        return alg;
+    }
+}
+
+bool is_in_place(const post_op &op) {
+    return op.kind == zemm_binary && computed_alg(op.alg) != op.alg;
+}
+
+void check_post_op(const post_op &op, int index, const memory_desc &dst, bool is_integer) {
+    if (op.kind == zemm_prelu && op.mask >> dst.ndims)
+        fail(zemm_unimplemented, "post-op %d: prelu's mask %d has bits past the %d dimensions", index,
+             op.mask, dst.ndims);
+    if (op.kind != zemm_sum)
+        return;
+    const zemm_data_type_t dt = old_dst_type(op, dst);
+    if (bytes_of(dt, 1) != bytes_of(dst.data_type, 1))
+        fail(zemm_unimplemented, "post-op %d: sum reads dst as %s, which has not the size of dst's %s", index,
+             data_type_name(dt), data_type_name(dst.data_type));
+    if (op.zero_point != 0 && !(is_integer && (is_int8(dt) || dt == zemm_s32)))
+        fail(zemm_unimplemented, "post-op %d: sum's zero point %d needs an s8 or u8 src and an integer dst",
+             index, op.zero_point);
+}
+
+post_op_operands operands_of(const post_op &op, const memory_desc &dst) {
+    post_op_operands found{.alg = number_of(op)};
+    if (op.kind == zemm_sum)
+        found.src1.data_type = old_dst_type(op, dst);
+    if (op.kind == zemm_prelu)
+        found = {.alg = found.alg, .src1_arg = ZEMM_ARG_WEIGHTS, .src1 = slopes_md(dst, op.mask)};
+    if (!md_is_zero(op.src1))
+        found.src1_arg = ZEMM_ARG_SRC_1, found.src1 = op.src1;
+    if (!md_is_zero(op.src2))
+        found.src2_arg = ZEMM_ARG_SRC_2, found.src2 = op.src2;
+    return found;
+}
 
 std::string post_op_text(const post_op &p) {
     switch (p.kind) {

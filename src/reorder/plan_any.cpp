@@ -105,7 +105,7 @@ bool make_plan(const problem &p, const ze::device &dev, const char *kernel, laun
     block.runs_per_item = std::max<zemm_dim_t>(1, worth / block.piece);
     block.dst_offset = p.dst.offset0;
     block.src = tensor_of(p.src);
-    block.beta = p.sum() ? p.sum()->scale : 0.f;
+    block.beta = p.sum() ? p.sum()->alpha : 0.f;
     if (p.rounds_at_random() || saturates(p.attr, p.dst.data_type)) {
         const float_facts facts = float_facts_of(p.dst.data_type);
         block.dropped = (1u << (24 - facts.digits)) - 1;

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support_driver import Capture, output
 from zemm._terminal import building
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.report import summary
@@ -13,18 +14,12 @@ from zemm.benchdnn.report.progress import Progress
 
 
 def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--mode=L", "--matmul", "--dt=f32,f16", "2x3:3x4"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = output(capsys, "--mode=L --matmul --dt=f32,f16 2x3:3x4")
     assert lines[0] == "0:LISTED (0 ms) __REPRO: --mode=L --matmul 2x3:3x4"
     assert lines[1] == "1:LISTED (0 ms) __REPRO: --mode=L --matmul --dt=f16 2x3:3x4"
     counts = "passed:0 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:0 failed:0 listed:2"
     assert lines[2] == f"tests:2 {counts}"
     assert lines[3].startswith("total: 0.0")
-
-
-def test_start_skips(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--mode=L", "--start=1", "--matmul", "2x3:3x4", "4x3:3x4"]) == 0
-    assert "0:SKIPPED (Skip-start option hit)" in capsys.readouterr().out
 
 
 def test_skipped_cases_need_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +66,6 @@ def test_verbose_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert lines[1] == "[SERVICE] src:2x3 wei:3x4 dst:2x4"
 
 
-Capture = pytest.CaptureFixture[str]
 SMALL = "3x20:20x6"
 FAILURES = "= Failed cases summary (--summary=no-failures to disable) ="
 IMPLS = "= Implementation statistics (--summary=no-impl to disable) ="
@@ -118,8 +112,7 @@ def test_table_of_implementations() -> None:
     ],
 )
 def test_forms(capsys: Capture, value: str, titles: list[str]) -> None:
-    assert main([f"--summary={value}", "--mode=I", "--matmul", SMALL, "3x4:5x6"]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = output(capsys, f"--summary={value}", "--mode=I --matmul", SMALL, "3x4:5x6", code=1)
     known = (IMPLS, "benchdnn_summary,impl_names,", FAILURES)
     found = [title for line in lines for title in known if line.startswith(title)]
     assert found == titles
@@ -130,8 +123,7 @@ def test_forms(capsys: Capture, value: str, titles: list[str]) -> None:
 
 def test_timed_runs_have_no_list_of_failures(capsys: Capture) -> None:
     """As in benchdnn; but they count, and the times of the others are summed up."""
-    assert main(["--mode=P", "--fix-times-per-prb=1", "--matmul", SMALL, "3x4:5x6"]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = output(capsys, "--mode=P --fix-times-per-prb=1 --matmul", SMALL, "3x4:5x6", code=1)
     assert FAILURES not in lines
     assert lines[-3].startswith("tests:2 passed:1 ")
     assert lines[-2].startswith("total perf: min(ms):")

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support_driver import Capture, output
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.grammar import from_verbose
 
-Capture = pytest.CaptureFixture[str]
 EXECUTION = "{}_verbose,v1,primitive,exec,cpu,matmul,x,undef,src:{}::blocked:ab::f0 wei:s8::blocked:ab::f0 "
 EXECUTION += "dst:f32::blocked:ab::f0,attr-scratchpad:user,,2x3:3x4,0.01"
 
@@ -77,8 +77,7 @@ def test_a_log_of_the_library_runs_again(tmp_path: Path, capsys: Capture) -> Non
     ).stdout
     (tmp_path / "log").write_text(log)
     (tmp_path / "cases").write_text("\n".join(case_lines(capsys, tmp_path / "log")))
-    assert main(["--matmul", f"--batch={tmp_path}/cases"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = output(capsys, "--matmul", f"--batch={tmp_path}/cases")
     assert lines[-2].startswith("tests:4 passed:4 ")
     assert any("--attr-src-dyn-quant=32 6x64:64x16" in line for line in lines)
     assert lines[1].endswith("4x64:64x16") or lines[0].endswith("4x64:64x16")

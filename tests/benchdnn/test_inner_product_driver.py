@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--ip`: the grammar, the order of cases, the reference by hand, and what is not for inner products."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from zemm.benchdnn.cli import main
+from support_driver import Capture, output
 from zemm.benchdnn.data.reference import expected
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.case import Case
@@ -19,7 +18,6 @@ from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.problem import check_is_plain
 from zemm.benchdnn.run import execution
 
-Capture = pytest.CaptureFixture[str]
 SMALL = "mb3ic4ih2iw3oc5"
 
 
@@ -78,25 +76,6 @@ def test_directions_with_a_bias() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "repro"),
-    [
-        ("--ip mb2ic4ih3iw3oc5", "--ip ic4ih3oc5"),
-        ("--ip --dir=FWD_B --dt=bf16 --mb=7 ic4oc5_nx", "--ip --dt=bf16 mb7ic4oc5nx"),
-        (
-            "--mode=R --ip --dir=FWD_I --bia-dt=f16 --stag=axb --attr-post-ops=relu --impl=any ic4oc5",
-            "--mode=R --mode-modifier=M --ip --dir=FWD_I --bia-dt=f16 --stag=axb --attr-post-ops=relu "
-            "--impl=any ic4oc5",
-        ),
-    ],
-)
-def test_repro_lines(line: str, repro: str) -> None:
-    (job,), _ = expand(line.split())
-    assert job.case.full_repro() == repro
-    (again,), _ = expand(repro.split())
-    assert again.case == job.case
-
-
-@pytest.mark.parametrize(
     ("options", "dims"),
     [
         ("--attr-scales=wei:per_oc", {"scales": (5, 1, 1, 1)}),
@@ -112,31 +91,17 @@ def test_dims_of_parameters(options: str, dims: dict[str, tuple[int, ...]]) -> N
     assert {argument.role: argument.dims for argument in found} == dims
 
 
-def outcome(capsys: Capture, *arguments: str) -> tuple[int, list[str]]:
-    code = main(arguments)
-    return code, capsys.readouterr().out.splitlines()
-
-
-@pytest.mark.parametrize("mode", ["C", "B", "R", "I"])
-def test_modes(capsys: Capture, mode: str) -> None:
-    code, lines = outcome(capsys, f"--mode={mode}", "--ip", "--stag=axb", "--wtag=abx", SMALL)
-    assert code == 0, lines
-    assert any(line.startswith("tests:1 passed:1 ") for line in lines)
-
-
 def test_timed_rows(capsys: Capture) -> None:
     template = "--perf-template=%driver%;%dir%;%desc%;%stag%;%dtag%;%ops%"
-    knobs = ["--mode=P", "--fix-times-per-prb=2", "--ip", template]
-    code, lines = outcome(capsys, *knobs, "--dir=FWD_I", "--stag=axb", "--dtag=abx", SMALL)
-    assert code == 0
+    knobs = "--dir=FWD_I --stag=axb --dtag=abx"
+    lines = output(capsys, "--mode=P --fix-times-per-prb=2 --ip", template, knobs, SMALL)
     assert f"ip;FWD_I;{SMALL};acdb;ab;{2 * 3 * 5 * 24}" in lines
 
 
 @pytest.mark.full
 def test_case_file(capsys: Capture) -> None:
     """All cases of the file, but for a few layouts, whose kernels take long to build."""
-    code, lines = outcome(capsys, "--summary=no-failures", "--ip", "--match=oc2", "--batch=test_ip_ci")
-    assert code == 0, lines
+    lines = output(capsys, "--summary=no-failures --ip --match=oc2 --batch=test_ip_ci")
     (counts,) = [line for line in lines if line.startswith("tests:")]
     assert " failed:0" in counts
     assert int(counts.split(":")[1].split()[0]) > 20
@@ -149,15 +114,13 @@ def test_wrong_values_are_noticed(capsys: Capture, monkeypatch: pytest.MonkeyPat
         return expected(case, values | {args.WEI: values[args.WEI][..., ::-1]}, *more)
 
     monkeypatch.setattr(execution, "expected", with_swapped_places)
-    code, lines = outcome(capsys, "--ip", SMALL)
-    assert code == 1
+    lines = output(capsys, "--ip", SMALL, code=1)
     assert "FAILED (errors:15 total:15)" in " ".join(lines)
 
 
 @pytest.mark.parametrize("direction", [name for name in DIRECTIONS if name.startswith("BWD")])
 def test_backward_passes_are_skipped(capsys: Capture, direction: str) -> None:
-    code, lines = outcome(capsys, "--ip", f"--dir={direction}", SMALL)
-    assert code == 0
+    lines = output(capsys, "--ip", f"--dir={direction}", SMALL)
     assert lines[0].startswith("0:SKIPPED (Case not supported)")
     assert lines[1] == f"# reason: --dir={direction}: zemm has forward passes only"
 
@@ -165,15 +128,14 @@ def test_backward_passes_are_skipped(capsys: Capture, direction: str) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--attr-scales=wei:per_oc"], "scales of an inner product need an s8 or u8 src"),
-        (["--dt=s8:s8:f32", "--attr-scales=dst:per_oc"], "dst scales: mask 2"),
-        (["--dt=s8:s8:f32", "--attr-scales=src:per_oc"], "src scales: mask 2"),
-        (["--attr-dropout=0.5"], "an inner product has no dropout"),
+        ("--attr-scales=wei:per_oc", "scales of an inner product need an s8 or u8 src"),
+        ("--dt=s8:s8:f32 --attr-scales=dst:per_oc", "dst scales: mask 2"),
+        ("--dt=s8:s8:f32 --attr-scales=src:per_oc", "src scales: mask 2"),
+        ("--attr-dropout=0.5", "an inner product has no dropout"),
     ],
 )
-def test_attributes_that_the_library_refuses(capsys: Capture, options: Sequence[str], words: str) -> None:
-    code, lines = outcome(capsys, "--ip", *options, SMALL)
-    assert code == 1
+def test_attributes_that_the_library_refuses(capsys: Capture, options: str, words: str) -> None:
+    lines = output(capsys, "--ip", options, SMALL, code=1)
     assert lines[0].startswith("0:UNIMPLEMENTED")
     assert words in lines[1]
 

@@ -5,14 +5,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from zemm.benchdnn.cli import main
+from support_driver import Capture, output
 from zemm.benchdnn.data.cold_cache import CACHE_BYTES
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.expand import expand
 from zemm.benchdnn.run import footprint
 from zemm.benchdnn.run.footprint import Capacity, Footprint, capacity, needs_the_memory, shortage, shown
 
-Capture = pytest.CaptureFixture[str]
 PROBLEM = "10x20:20x30"
 SIZES = {"src": 200, "wei": 600, "dst": 300}
 ALL = sum(SIZES.values())
@@ -90,11 +89,6 @@ def test_sizes_in_words(count: int, text: str) -> None:
     assert shown(count) == text
 
 
-def run(capsys: Capture, *arguments: str) -> list[str]:
-    assert main([*arguments, PROBLEM]) == 0
-    return capsys.readouterr().out.splitlines()
-
-
 @pytest.fixture
 def small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footprint, "host_memory", lambda: 9000)
@@ -106,21 +100,23 @@ def small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_modes_that_execute_need_memory(capsys: Capture, mode: str, state: str) -> None:
     reason = " (Not enough RAM)" if state == "SKIPPED" else ""
-    assert run(capsys, f"--mode={mode}", "--matmul", "--dt=f32")[0].startswith(f"0:{state}{reason} (")
+    assert output(capsys, f"--mode={mode}", "--matmul --dt=f32", PROBLEM)[0].startswith(
+        f"0:{state}{reason} ("
+    )
 
 
 @pytest.mark.usefixtures("small_machine")
 def test_the_check_can_be_left_out(capsys: Capture) -> None:
-    (line, *_) = run(capsys, "--mem-check=false", "--matmul")
+    (line, *_) = output(capsys, "--mem-check=false --matmul", PROBLEM)
     assert line.startswith("0:PASSED (")
     assert "__REPRO: --mem-check=false --matmul " in line
 
 
 def test_lines_about_memory(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not any("CHECK_MEM" in line for line in run(capsys, "-v1", "--matmul"))
-    (found,) = (line for line in run(capsys, "-v6", "--matmul") if "CHECK_MEM" in line)
+    assert not any("CHECK_MEM" in line for line in output(capsys, "-v1 --matmul", PROBLEM))
+    (found,) = (line for line in output(capsys, "-v6 --matmul", PROBLEM) if "CHECK_MEM" in line)
     assert found.startswith("[CHECK_MEM]: fits; requested: 4.297 KB (device), ")
     monkeypatch.setattr(footprint, "host_memory", lambda: 10000)
-    (found,) = (line for line in run(capsys, "-v1", "--matmul") if "CHECK_MEM" in line)
+    (found,) = (line for line in output(capsys, "-v1 --matmul", PROBLEM) if "CHECK_MEM" in line)
     assert found.startswith("[CHECK_MEM]: not enough memory of the host; requested: 4.297 KB (device), ")
     assert found.endswith("memory: 9.766 KB (device), 9.766 KB (host);")

@@ -2,7 +2,6 @@
 """`--peer`, `--peak`, `--peer-*` and `--quantize`: their values, and the problem that a peer gets to run."""
 
 import pytest
-from zemm._programs.usage import UsageError
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.expand import expand
 from zemm.benchdnn.peers.problem import peer_case
@@ -97,33 +96,3 @@ def test_peers_and_peak_are_kept_by_reset() -> None:
     assert not case_of("", "--mode=C", "--peak").options.compares
     assert not case_of("", "--mode=P").options.compares
     assert not case_of("", "--mode=P", "--peak=false", "--peer=").options.compares
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ("--peer=mkl --matmul", "onednn, openvino, onnxruntime, torch, autoround, ggml"),
-        ("--matmul --peer-dt=mkl=f32", "onednn, openvino, onnxruntime, torch, autoround, ggml"),
-        ("--matmul --peer-dt=torch=int8", "--peer-dt"),
-        ("--peak=2 --matmul", "--peak"),
-        ("--matmul --peer-dt=f32:f32", "--peer-dt=f32:f32"),
-        *(
-            (f"--matmul --peer-{name}=", f"--peer-{name}= has no value")
-            for name in ("dt", "stag", "wtag", "dtag", "bia-dt")
-        ),
-        ("--matmul --peer-dt=f32,torch=", "--peer-dt= has no value"),
-        ("--matmul --peer-dt=f32,", "--peer-dt= has no value"),
-        ("--matmul --peer-dt=f32,f16", "all peers can have one value only"),
-        ("--matmul --peer-dt=torch=f32,torch=f16", "torch can have one value only"),
-        ("--matmul --peer-dt=int8", "--peer-dt"),
-        ("--matmul --peer-wtag=nothing", "--peer-wtag"),
-        ("--matmul --peer-attr-scales=wei", "--peer-attr-scales"),
-        ("--matmul --quantize=s8", "--quantize"),
-        ("--matmul --quantize=f32", "has f32 for src"),
-        ("--matmul --quantize=f32 --dt=s8:u8:f32", "none for it"),
-    ],
-)
-def test_bad_options(arguments: str, word: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        expand([*arguments.split(), PROBLEM])
-    assert word in str(caught.value)

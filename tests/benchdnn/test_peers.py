@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_driver import Capture, output
 from test_peer_libraries import case_of
 from zemm._library import kernels
 from zemm._library.lists import UNITS
-from zemm.benchdnn.cli import main
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import Floats
@@ -26,7 +26,6 @@ from zemm.benchdnn.run import rivals
 from zemm.benchdnn.run.peaks import Peaks, measure
 from zemm.benchdnn.run.verdict import is_reference
 
-Capture = pytest.CaptureFixture[str]
 PROBLEM = "31x256:256x64"
 
 
@@ -88,8 +87,7 @@ def rows(
         return Peaks(dict.fromkeys([*UNITS, "read"], 1e9))
 
     monkeypatch.setattr(rivals.Rivals.__init__, "__defaults__", (fake_load, fake_measure, check))
-    assert main([*RUN, *arguments]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = output(capsys, *RUN, *arguments)
     found = [line.split(",") for line in lines if line.startswith(("perf,", "peer,"))]
     assert COLUMNS in lines
     return lines, [dict(zip(COLUMNS.split(","), row, strict=True)) for row in found]
@@ -230,8 +228,7 @@ def test_a_row_says_that_its_peer_quantises_src(capsys: Capture, monkeypatch: py
 def test_a_template_of_ones_own_serves_both(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rivals.Rivals.__init__, "__defaults__", (lambda name: Fake(), measure, no_check))
     template = "--perf-template=%who%;%engine%;%~ratio%;%~time%"
-    assert main([*RUN, "--peer=onednn", "--matmul", template, PROBLEM]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = output(capsys, *RUN, "--peer=onednn --matmul", template, PROBLEM)
     assert "who;engine;med_ratio;med_time" in lines
     assert any(line.startswith("perf;cpu;1;") for line in lines)
     assert any(line.startswith("peer;onednn;") for line in lines)

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import support_driver
+from support_driver import Capture
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.run import processes
-
-Capture = pytest.CaptureFixture[str]
 
 # Each process of a run reads this at its start. A case named crash ends it; a case named big takes
 # a while; all cases write lines to a log.
@@ -50,10 +50,10 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def output(capsys: Capture, *arguments: str, code: int = 0) -> list[str]:
-    assert main(arguments) == code
-    lines = capsys.readouterr().out.splitlines()
-    return [re.sub(r"\(\d+ ms\)", "(_ ms)", line) for line in lines]
+def output(capsys: Capture, *words: str, code: int = 0) -> list[str]:
+    return [
+        re.sub(r"\(\d+ ms\)", "(_ ms)", line) for line in support_driver.output(capsys, *words, code=code)
+    ]
 
 
 def test_lines_are_those_of_one_process(capsys: Capture) -> None:
@@ -68,7 +68,7 @@ def test_lines_are_those_of_one_process(capsys: Capture) -> None:
 def test_a_crash_fails_its_case_only(capsys: Capture, log: Path) -> None:
     names = ["a", "crash", "b", "c", "crash", *"defgh"]
     cases = [f"2x3:3x4_n{name}" for name in names]
-    lines = output(capsys, "--jobs=2", "--matmul", *cases, code=1)
+    lines = output(capsys, "--jobs=2 --matmul", *cases, code=1)
     states = [line.split(" ")[0] for line in lines if "__REPRO" in line][: len(names)]
     assert states == [f"{i}:{'FAILED' if name == 'crash' else 'PASSED'}" for i, name in enumerate(names)]
     assert lines[1:3] == [
@@ -87,7 +87,7 @@ def test_a_case_that_needs_the_memory_runs_alone(
 
     monkeypatch.setattr(processes, "needs_the_memory", is_big)
     names = ["a", "b", "big", "big", "c", "d", "e", "big", "f"]
-    lines = output(capsys, "--jobs=3", "--matmul", *(f"2x3:3x4_n{name}" for name in names))
+    lines = output(capsys, "--jobs=3 --matmul", *(f"2x3:3x4_n{name}" for name in names))
     assert lines[-2].startswith("tests:9 passed:9 ")
     logged = log.read_text().splitlines()
     begins = [i for i, line in enumerate(logged) if line == "begin big"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_driver import output
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.data import build, contents
 from zemm.benchdnn.data.ranges import filling
@@ -79,8 +80,7 @@ def test_timed_runs(capsys: pytest.CaptureFixture[str], more: str) -> None:
     template = "--perf-template=T;%ibytes%;%-time%;%0time%"
     peak = ["--peak"] if more == "--peak" else []
     knobs = [*OPTIONS.split(), *([] if peak else more.split())]
-    assert main(["--mode=P", "--fix-times-per-prb=5", *peak, "--matmul", template, *knobs, PROBLEM]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = output(capsys, "--mode=P --fix-times-per-prb=5", *peak, "--matmul", template, *knobs, PROBLEM)
     line = next(line for line in lines if line.startswith("T;") and "%" not in line and "bytes" not in line)
     size, best, mean = (float(field) for field in line.split(";")[1:])
     floats = 4 * 5 * 256  # bytes of src before it is quantised

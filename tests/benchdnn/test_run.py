@@ -2,6 +2,7 @@
 """Whole runs on the CPU device: every mode and state, and faults that the driver must detect."""
 
 import os
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,20 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_driver import Capture, output
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.data import build
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.run import create
 
-Capture = pytest.CaptureFixture[str]
 Execute = Callable[[zemm.Primitive, zemm.Stream, dict[int, zemm.Memory]], None]
 
 SMALL = "3x20:20x6"
-
-
-def output(capsys: Capture, *arguments: str, code: int = 0) -> list[str]:
-    assert main(arguments) == code
-    return capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -44,18 +40,43 @@ def output(capsys: Capture, *arguments: str, code: int = 0) -> list[str]:
     ],
 )
 def test_checked_cases_pass(capsys: Capture, line: str) -> None:
-    lines = output(capsys, "--matmul", *line.split(), SMALL)
+    lines = output(capsys, "--matmul", line, SMALL)
     assert all(":PASSED" in text for text in lines[:-2])
     assert lines[-2].startswith(f"tests:{len(lines) - 2} passed:{len(lines) - 2} ")
 
 
-@pytest.mark.parametrize("shape", ["0x4:4x5", "3x4:4x0", "3x0:0x4", "2x0x3:1x3x4"])
-def test_empty_tensors_leave_dst_alone(capsys: Capture, shape: str) -> None:
-    assert ":PASSED" in output(capsys, "--matmul", shape)[0]
+STATES = [
+    *(f"--matmul {shape} PASSED" for shape in ("0x4:4x5", "3x4:4x0", "3x0:0x4", "2x0x3:1x3x4")),  # dst stays
+    "--matmul --encoding=csr:csr: SMALL UNIMPLEMENTED",
+    "--matmul --encoding=::coo SMALL UNIMPLEMENTED",
+    "--matmul --attr-post-ops=dw:k3s1p1 SMALL UNIMPLEMENTED",
+    "--matmul --encoding=:packed: SMALL SKIPPED (Case not supported)",
+    "--matmul --encoding=csr:: --runtime_dims_masks=1:0 SMALL SKIPPED (Invalid case)",
+    "--matmul --runtime_dims_masks=1:0 --stag=ab --wtag=ab --dtag=ab 5x20:21x6 INVALID_ARGUMENTS",
+    "--mode=I --matmul SMALL INITIALIZED",
+    "--mode=R --matmul SMALL EXECUTED",
+    "--mode=B --matmul --attr-post-ops=sum:2 SMALL PASSED",  # it restores the old dst
+    "--mode=L --start=1 --matmul SMALL SKIPPED (Skip-start option hit)",
+    # The later filter counts.
+    "--matmul --impl=no_such --skip-impl=other SMALL PASSED",
+    "--matmul --skip-impl=other --impl=no_such SMALL SKIPPED (Skip-impl option hit)",
+    *(
+        f"--mode={mode} --ip --stag=axb --wtag=abx mb3ic4ih2iw3oc5 {state}"
+        for mode, state in (("C", "PASSED"), ("B", "PASSED"), ("R", "EXECUTED"), ("I", "INITIALIZED"))
+    ),
+]
+
+
+@pytest.mark.parametrize("line", STATES)
+def test_states(capsys: Capture, line: str) -> None:
+    """The state of a case, the last words of the line."""
+    words, state = re.fullmatch(r"(.*?) ([A-Z_]+(?: \(.*\))?)", line.replace("SMALL", SMALL)).groups()  # type: ignore[union-attr]
+    code = state in ("UNIMPLEMENTED", "INVALID_ARGUMENTS")
+    assert output(capsys, "--summary=no-failures", words, code=code)[0].startswith(f"0:{state} (")
 
 
 def test_unimplemented_and_invalid_say_why(capsys: Capture) -> None:
-    lines = output(capsys, "--matmul", "--dt=f64:f64:f32", SMALL, "--dt=f32", "3x4:5x6", code=1)
+    lines = output(capsys, "--matmul --dt=f64:f64:f32", SMALL, "--dt=f32 3x4:5x6", code=1)
     assert lines[0].startswith("0:UNIMPLEMENTED (")
     assert lines[1].startswith("# reason: ")
     assert "f64" in lines[1]
@@ -70,46 +91,11 @@ def test_unimplemented_and_invalid_say_why(capsys: Capture) -> None:
     assert lines[7:10] == [lines[0], lines[2], "=" * 28]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "--encoding=csr:csr:",
-        "--encoding=::coo",
-        "--attr-post-ops=dw:k3s1p1",
-    ],
-)
-def test_what_matmul_lacks_is_unimplemented(capsys: Capture, line: str) -> None:
-    assert (
-        "0:UNIMPLEMENTED"
-        in output(capsys, "--summary=no-failures", "--matmul", *line.split(), SMALL, code=1)[0]
-    )
-
-
-def test_packed_weights_are_skipped(capsys: Capture) -> None:
-    lines = output(capsys, "--matmul", "--encoding=:packed:", SMALL)
-    assert lines[0].startswith("0:SKIPPED (Case not supported) (")
-
-
-@pytest.mark.parametrize(("mode", "state"), [("I", "INITIALIZED"), ("R", "EXECUTED"), ("B", "PASSED")])
-def test_modes(capsys: Capture, mode: str, state: str) -> None:
-    lines = output(capsys, f"--mode={mode}", "--matmul", SMALL)
-    assert lines[0].startswith(f"0:{state} (")
-    assert lines[1].startswith("tests:1 passed:1 ")
-
-
 @pytest.mark.parametrize("cold", ["none", "wei", "all+tlb:1M"])
 def test_performance(capsys: Capture, cold: str) -> None:
     template = "--perf-template=%engine%,%desc%,%-time%,%0time%,%Gflops%,%iobytes%"
-    lines = output(
-        capsys,
-        "--mode=P",
-        f"--cold-cache={cold}",
-        "--fix-times-per-prb=5",
-        "-v1",
-        "--matmul",
-        template,
-        "64x64:64x64",
-    )
+    knobs = f"--mode=P --cold-cache={cold} --fix-times-per-prb=5 -v1"
+    lines = output(capsys, knobs, "--matmul", template, "64x64:64x64")
     assert lines[2].endswith("5 runs kept")
     assert lines[3] == "Template entries: %engine%,%desc%,%-time%,%0time%,%Gflops%,%iobytes%"
     assert lines[4] == "engine,desc,min_time,avg_time,Gflops,iobytes"
@@ -125,7 +111,7 @@ def test_host_clock_where_the_device_has_none(capsys: Capture, monkeypatch: pyte
         raise zemm.DeviceError("no timestamps here")
 
     monkeypatch.setattr(zemm.Stream, "profiling_times", no_times)
-    lines = output(capsys, "--mode=P", "--fix-times-per-prb=5", "-v1", "--matmul", SMALL)
+    lines = output(capsys, "--mode=P --fix-times-per-prb=5 -v1 --matmul", SMALL)
     assert lines[2] == "# times: host clock (no timestamps here), 5 runs kept"
 
 
@@ -169,13 +155,13 @@ def test_a_write_outside_of_the_tensor_fails(
 
 def test_a_write_to_an_empty_problem_fails(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     patched(monkeypatch, lambda memories: bytes_at(memories[17], 0, 1).fill(1))
-    assert output(capsys, "--matmul", "3x0:0x4", code=1)[1].startswith("0:FAILED (errors:1 total:48)")
+    assert output(capsys, "--matmul 3x0:0x4", code=1)[1].startswith("0:FAILED (errors:1 total:48)")
 
 
 def test_runs_that_differ_fail_in_bitwise_mode(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = iter(range(2))
     patched(monkeypatch, lambda memories: bytes_at(memories[17], 0, 1).fill(next(runs)))
-    lines = output(capsys, "--mode=B", "--matmul", SMALL, code=1)
+    lines = output(capsys, "--mode=B --matmul", SMALL, code=1)
     assert lines[0] == "[COMPARE_BITS][DST]: 1 of 72 bytes differ"
     assert "0:FAILED (errors:1 total:72)" in lines[1]
 
@@ -187,13 +173,9 @@ def test_bitwise_mode_compares_all_outputs(capsys: Capture, monkeypatch: pytest.
     )
     runs = iter(range(2))
     patched(monkeypatch, lambda memories: bytes_at(memories[args.SCALES | args.WEI], 5, 1).fill(next(runs)))
-    lines = output(capsys, "--mode=B", "--matmul", "--attr-scales=wei:per_oc", SMALL, code=1)
+    lines = output(capsys, "--mode=B --matmul --attr-scales=wei:per_oc", SMALL, code=1)
     assert lines[0] == "[COMPARE_BITS][SCALES]: 1 of 24 bytes differ"
     assert "0:FAILED (errors:1 total:96)" in lines[1]
-
-
-def test_bitwise_mode_restores_the_old_dst(capsys: Capture) -> None:
-    assert "0:PASSED" in output(capsys, "--mode=B", "--matmul", "--attr-post-ops=sum:2", SMALL)[0]
 
 
 def test_a_driver_error_is_a_failure_with_its_sentence(
@@ -209,7 +191,7 @@ def test_a_driver_error_is_a_failure_with_its_sentence(
 
 
 def test_mostly_zeros_are_not_trusted(capsys: Capture) -> None:
-    lines = output(capsys, "-v2", "--matmul", "--attr-post-ops=mul:f32+clip:0:0", SMALL)
+    lines = output(capsys, "-v2 --matmul --attr-post-ops=mul:f32+clip:0:0", SMALL)
     assert any(text.startswith("[COMPARE_TRUST][DST]: z:100%") for text in lines)
     assert any(":MISTRUSTED" in text for text in lines)
 
@@ -228,7 +210,7 @@ def test_modifier_p_creates_together(capsys: Capture, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(create, "primitive", together)
     problems = [f"{m}x20:20x6" for m in range(1, 7)]
-    lines = output(capsys, "--mode-modifier=P", "-v1", "--matmul", *problems)
+    lines = output(capsys, "--mode-modifier=P -v1 --matmul", *problems)
     assert [line.split(" ")[0] for line in lines if "__REPRO" in line] == [f"{i}:PASSED" for i in range(6)]
     assert threading.get_ident() not in threads
     # As in benchdnn creations are not announced.
@@ -237,7 +219,7 @@ def test_modifier_p_creates_together(capsys: Capture, monkeypatch: pytest.Monkey
 
 def test_modifier_p_with_cases_that_end_early(capsys: Capture) -> None:
     problems = ["3x4:5x6", SMALL, "--runtime_dims_masks=1:0", SMALL, "--reset", "--impl=no_such", SMALL]
-    lines = output(capsys, "--mode-modifier=P", "--summary=no-failures", "--matmul", *problems, code=1)
+    lines = output(capsys, "--mode-modifier=P --summary=no-failures --matmul", *problems, code=1)
     states = [line.split(" (")[0] for line in lines if "__REPRO" in line]
     assert states == ["0:INVALID_ARGUMENTS", "1:PASSED", "2:SKIPPED", "3:SKIPPED"]
     assert "tests:4 passed:1 skipped:2 " in lines[-2]
@@ -249,20 +231,15 @@ def test_an_engine_that_is_missing_ends_the_run(capsys: Capture) -> None:
 
 
 def test_filters_say_what_they_skip(capsys: Capture) -> None:
-    quiet = output(capsys, "-v1", "--matmul", "--impl=no_such", SMALL)
+    quiet = output(capsys, "-v1 --matmul --impl=no_such", SMALL)
     assert not any("IMPL_FILTER" in line for line in quiet)
-    some = output(capsys, "-v2", "--matmul", "--impl=no_such", SMALL)
+    some = output(capsys, "-v2 --matmul --impl=no_such", SMALL)
     assert [line for line in some if "IMPL_FILTER" in line] == [
         "[IMPL_FILTER] All implementations were skipped!"
     ]
-    found = output(capsys, "-v6", "--matmul", "--impl=no_such", SMALL)
+    found = output(capsys, "-v6 --matmul --impl=no_such", SMALL)
     skipped = [line for line in found if line.startswith("[IMPL_FILTER] Implementation skipped: ")]
     assert len(set(skipped)) == len(skipped) > 1
-
-
-def test_the_later_filter_counts(capsys: Capture) -> None:
-    assert "0:PASSED" in output(capsys, "--matmul", "--impl=no_such", "--skip-impl=other", SMALL)[0]
-    assert "0:SKIPPED" in output(capsys, "--matmul", "--skip-impl=other", "--impl=no_such", SMALL)[0]
 
 
 @pytest.mark.parametrize(
@@ -286,14 +263,9 @@ def test_types_that_an_engine_lacks(
     if lacks:
         monkeypatch.setattr(zemm, "MatmulPrimitiveDesc", refused)
     code = 0 if "SKIPPED" in state else 1
-    lines = output(capsys, "--matmul", *options.split(), SMALL, code=code)
+    lines = output(capsys, "--matmul", options, SMALL, code=code)
     assert lines[0].startswith(state)
     assert lines[1] == "# reason: not here"
-
-
-def test_runtime_masks_of_sparse_tensors_are_checked(capsys: Capture) -> None:
-    lines = output(capsys, "--matmul", "--encoding=csr::", "--runtime_dims_masks=1:0", SMALL)
-    assert lines[0].startswith("0:SKIPPED (Invalid case) (")
 
 
 def test_errors_of_the_driver_itself_are_failures(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,6 +274,6 @@ def test_errors_of_the_driver_itself_are_failures(capsys: Capture, monkeypatch: 
 
     monkeypatch.setattr(create, "primitive", broken)
     for knobs in ([], ["--mode-modifier=P"]):
-        lines = output(capsys, *knobs, "--summary=no-failures", "--matmul", SMALL, SMALL, code=1)
+        lines = output(capsys, *knobs, "--summary=no-failures --matmul", SMALL, SMALL, code=1)
         assert [line.split(" ")[0] for line in lines[::2][:2]] == ["0:FAILED", "1:FAILED"]
         assert lines[1] == "# reason: KeyError: 'a mistake'"

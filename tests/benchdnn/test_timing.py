@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import zemm
+from support_driver import Capture, output
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.data import cold_cache
@@ -18,7 +19,6 @@ from zemm.benchdnn.run.runner import Runner
 from zemm.benchdnn.run.timing import kept
 from zemm.benchdnn.run.verdict import EXECUTED, Result
 
-Capture = pytest.CaptureFixture[str]
 SMALL = "3x20:20x6"
 EARLY = [9.0] * 10
 
@@ -203,8 +203,7 @@ def test_the_header_is_printed_once(capsys: Capture) -> None:
     """As in benchdnn also if a later template has other columns."""
     knobs = ["--mode=P", "--fix-times-per-prb=1", "--matmul"]
     problems = ["--perf-template=%desc%", SMALL, "--perf-template=csv", SMALL, "--perf-template=", SMALL]
-    assert main([*knobs, *problems]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = output(capsys, *knobs, *problems)
     assert lines[:2] == ["Template entries: %desc%", "desc"]
     assert lines[2] == SMALL
     assert lines[3].startswith("perf,cpu,")

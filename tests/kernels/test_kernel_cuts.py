@@ -12,7 +12,7 @@ from support_calls import make_pd, run
 from support_cases import ANY, Problem, problems, shape
 from support_decisions import needed
 from support_rows import BY_NAME, CPU_ROWS, constant_id, flag
-from support_tiers import in_turns, takes
+from support_tiers import POLICY_ROWS, in_turns, nothing, takes
 from zemm._library.lists import TYPES
 
 
@@ -32,7 +32,7 @@ def split_problem(row: str, name: str) -> Problem:
     return SPLIT[name].shaped(1, 8, 64 * SPLIT[name].number("group", 1))
 
 
-IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::4], SPLIT, split_problem)
+IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::4], SPLIT, split_problem, covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN_OF_SPLIT)
@@ -120,7 +120,7 @@ def problem_along_k(row: str, name: str) -> Problem:
     return ALONG_K[name].shaped(1, 8, 192)
 
 
-IS_TURN_ALONG_K = in_turns(INT8_ROWS[::2], ALONG_K, problem_along_k)
+IS_TURN_ALONG_K = in_turns(INT8_ROWS[::4], ALONG_K, problem_along_k)
 
 
 @pytest.mark.quick(cases=IS_TURN_ALONG_K)
@@ -145,7 +145,7 @@ def test_few_rows_along_k(row: str, name: str) -> None:
 PLAIN_FLOATS = problems("plain floats")
 
 
-@pytest.mark.quick(cases=lambda row, name: "x16x" in row and name in ("f32", "bf16, along N"))
+@pytest.mark.quick(cases=lambda row, name: "x16x" in row and name == "f32")
 @pytest.mark.parametrize("name", PLAIN_FLOATS)
 @pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].policy == "avx512"])
 def test_few_rows_of_floats(row: str, name: str) -> None:
@@ -167,7 +167,7 @@ def test_few_rows_of_floats(row: str, name: str) -> None:
 ABREAST = problems("abreast")
 
 
-@pytest.mark.quick(cases=lambda row, name: BY_NAME[row].family == "avx2_int8" and name == "u4")
+@pytest.mark.quick(cases=lambda row, name: row in POLICY_ROWS and name == "u4")
 @pytest.mark.parametrize("name", ABREAST)
 @pytest.mark.parametrize(
     "row", [row for row in INT8_ROWS if BY_NAME[row].rows <= 8 and not row.endswith("_segments")]

@@ -60,6 +60,11 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.quick(
+    cases=lambda name: (
+        name in ("seven_rows", "wei_groups_u4", "wei_groups_without_zero_points", "shorter_wei_groups")
+    )
+)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_same_bits(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     if "avx512_vnni" not in engine.features:

@@ -110,7 +110,7 @@ def facts_of(name: str) -> set[str]:
     return facts(VARIANTS[name])
 
 
-IS_TURN = in_turns(CPU_ROWS[::2], VARIANTS, first_problem, covers=nothing)
+IS_TURN = in_turns(CPU_ROWS[::4], VARIANTS, first_problem, covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN)
@@ -137,7 +137,7 @@ ROUGH = [name for name in FLOATS if not FLOATS[name].number("group")]
 FLOAT_ROWS = [row for row in CPU_ROWS if BY_NAME[row].src != "int8"]
 
 
-@pytest.mark.quick(cases=in_turns(FLOAT_ROWS[::2], ROUGH, first_problem, covers=nothing))
+@pytest.mark.quick(cases=in_turns(FLOAT_ROWS[::4], ROUGH, first_problem, covers=nothing))
 @pytest.mark.parametrize("name", ROUGH)
 @pytest.mark.parametrize("row", FLOAT_ROWS)
 def test_rough_tails(engine: zemm.Engine, row: str, name: str) -> None:

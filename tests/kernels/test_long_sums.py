@@ -53,7 +53,7 @@ def rows() -> list[str]:
     return CPU_ROWS + list(found.values())
 
 
-IS_TURN = in_turns(rows()[::6], PROBLEMS, lambda row, name: PROBLEMS[name], covers=nothing)
+IS_TURN = in_turns(rows()[::9], PROBLEMS, lambda row, name: PROBLEMS[name], covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN)

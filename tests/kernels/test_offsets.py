@@ -10,7 +10,7 @@ import zemm
 from support_calls import Call, fill, make_pd, result, run
 from support_cases import ANY, Problem, shape
 from support_rows import BY_NAME
-from support_tiers import SMALL_ROWS, takes
+from support_tiers import POLICY_ROWS, SMALL_ROWS, in_turns, takes
 
 GROUP = 32
 RNG = np.random.default_rng(5)
@@ -35,11 +35,11 @@ ALL = [(src, wei) for src in ("s8", "u8", "f32", "f16", "bf16") for wei in ("s8"
 CASES = [(name, *types) for name, row in BY_NAME.items() for types in (OFTEN if row.is_xe else ALL)]
 
 
-def is_often(row: str, src: str, wei: str) -> bool:
-    return (src, wei) in OFTEN and (row in SMALL_ROWS or not BY_NAME[row].is_xe)
+QUICK = [row for row in BY_NAME if row in (POLICY_ROWS & SMALL_ROWS if BY_NAME[row].is_xe else POLICY_ROWS)]
+IS_TURN = in_turns(QUICK, OFTEN, lambda row, types: grouped(*types, "f16", ANY))
 
 
-@pytest.mark.quick(cases=is_often)
+@pytest.mark.quick(cases=lambda row, src, wei: IS_TURN(row, (src, wei)))
 @pytest.mark.parametrize(("row", "src", "wei"), CASES)
 def test_rows(row: str, src: str, wei: str) -> None:
     """Every row in the layout of weights that it prefers, by every pair of types that it takes."""
@@ -56,6 +56,7 @@ def test_some_row_takes_it(src: str, wei: str, offset: str) -> None:
     assert make_pd(grouped(src, wei, offset)).impl_info
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("wei", ["u4", "s8"])
 @pytest.mark.parametrize("src", ["s8", "f32"])
 @pytest.mark.parametrize("rows", [2, 9])

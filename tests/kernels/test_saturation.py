@@ -92,6 +92,7 @@ def reorder(
     return dst_of(zemm.Stream(engine), pd, {zemm.ARG["FROM"]: x, **(more or {})})
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("saturation", [True, False])
 @pytest.mark.parametrize("src", [np.float32, np.float16, np.float64, ml_dtypes.float8_e5m2])
 @pytest.mark.parametrize("dt", F8)

@@ -85,6 +85,7 @@ def test_reductions_lie_in_groups() -> None:
     assert not refusal(Problem(line.format(128)))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dst", ["s8", "u8"])
 @pytest.mark.parametrize(
     ("k", "group", "sums"),
@@ -132,6 +133,7 @@ def test_quantised(engine: zemm.Engine, k: int, group: int, sums: int, dst: str)
     assert np.array_equal(got, np.add.reduceat(values.astype(np.int32), range(0, k, sums), axis=1))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dst", ["f8_e4m3", "f4_e2m1"])
 @pytest.mark.parametrize(
     ("mode", "group", "scale"), [("dynamic_mx", 32, "e8m0"), ("dynamic_fp", 16, "f8_e4m3")]

@@ -19,6 +19,7 @@ from support_decisions import needed
 from support_layout import Buffer, Layout
 from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
+from support_tiers import POLICY_ROWS
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
 from zemm.benchdnn.grammar.arguments import BIAS, DST, SCALES, SRC, WEI, post_op_arg
 
@@ -134,9 +135,7 @@ def test_reorder_rounds(engine: zemm.Engine, dt: str) -> None:
 OTHERS = (*SMALL, "f16", "bf16", "s8", "u8", "s32")
 
 
-@pytest.mark.quick(
-    cases=lambda src_dt, dst_dt: src_dt == "f16" or (OTHERS.index(src_dt) + SMALL.index(dst_dt)) % 2
-)
+@pytest.mark.each_value
 @pytest.mark.parametrize("dst_dt", SMALL)
 @pytest.mark.parametrize("src_dt", OTHERS)
 def test_reorder_between_types(engine: zemm.Engine, src_dt: str, dst_dt: str) -> None:
@@ -155,6 +154,7 @@ def test_reorder_between_types(engine: zemm.Engine, src_dt: str, dst_dt: str) ->
     check_codes(got, x, dst_dt)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dst_dt", ["s8", "u8", "s4", "u4", "s32", "f16", "bf16"])
 @pytest.mark.parametrize("src_dt", SMALL)
 def test_reorder_to_other_types(engine: zemm.Engine, src_dt: str, dst_dt: str) -> None:
@@ -276,6 +276,7 @@ WEIGHTS_NEEDED = needed(
 )
 
 
+@pytest.mark.each_value
 @pytest.mark.quick(cases=lambda row, dt, order: row in FLOAT_ROWS[:2] and order == "packed")
 @pytest.mark.decided(cases=lambda row, dt, order: WEIGHTS_NEEDED(row, (dt, order)))
 @pytest.mark.parametrize("order", ORDERS)
@@ -313,7 +314,8 @@ def test_matmul_without_tables(engine: zemm.Engine) -> None:
     assert len(done.stdout.splitlines()) == orders * len(SMALL_FLOATS)
 
 
-@pytest.mark.quick(cases=lambda row, dt, n: n == 16 and (dt == "f8_e4m3" or row == CPU_ROWS[-1]))
+@pytest.mark.quick(cases=lambda row, dt, n: n == 16 and row in POLICY_ROWS)
+@pytest.mark.each_value
 @pytest.mark.parametrize("n", [16, 320])
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", FLOAT_ROWS)
@@ -350,6 +352,7 @@ def test_matmul_rounds(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row
             check_codes(dst.view(np.uint8), x, dt)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dt", ["e8m0", "f8_e4m3"])
 @pytest.mark.parametrize("tensor", ["src", "wei", "dst"])
 def test_matmul_reads_every_scale(engine: zemm.Engine, tensor: str, dt: str) -> None:

@@ -44,8 +44,8 @@ def is_quick(row: str) -> bool:
     return row in SMALL_ROWS and row not in XE_ROWS
 
 
-# Each case on a row of each policy. The rows of the quick tier run all.
-IS_NEEDED = needed(ROWS, CASES, problem_of, first=lambda row, name: is_quick(row))
+# Each case on a row of each policy.
+IS_NEEDED = needed(ROWS, CASES, problem_of)
 
 
 @pytest.mark.quick(cases=is_quick)

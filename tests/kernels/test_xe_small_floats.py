@@ -41,6 +41,7 @@ WEIGHTS_NEEDED = needed(
 )
 
 
+@pytest.mark.each_value
 @pytest.mark.quick(cases=lambda row, dt, layout, src: row in QUICK and layout == "packed" and src == "f16")
 @pytest.mark.decided(cases=lambda row, dt, layout, src: WEIGHTS_NEEDED(row, (src, dt, layout)))
 @pytest.mark.parametrize("src", ["f16", "bf16"])
@@ -97,7 +98,7 @@ OF_SPECIALS = list(itertools.product(("f8_e5m2", "f8_e4m3"), (False, True)))
 SPECIALS_NEEDED = needed(ROWS, OF_SPECIALS, lambda row, name: beside_specials(*name))
 
 
-@pytest.mark.quick(cases=lambda row, dt, scaled: row in QUICK and dt == "f8_e4m3" and scaled)
+@pytest.mark.quick(cases=lambda row, dt, scaled: row == QUICK[-1] and dt == "f8_e4m3" and scaled)
 @pytest.mark.decided(cases=lambda row, dt, scaled: SPECIALS_NEEDED(row, (dt, scaled)))
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("dt", ["f8_e5m2", "f8_e4m3"])
@@ -137,7 +138,7 @@ def test_nan_behind_a_part_of_packed_weights(engine: zemm.Engine, row: str, dt: 
     check_values(result(p, {SRC: 1, WEI: 0.5}), np.full((9, 64), k / 2))
 
 
-@pytest.mark.quick(cases=lambda row, dt: row in QUICK and dt == "e8m0")
+@pytest.mark.quick(cases=lambda row, dt: row == QUICK[0] and dt == "e8m0")
 @pytest.mark.parametrize("dt", ["e8m0", "f8_e4m3"])
 @pytest.mark.parametrize("row", SMALLEST)
 def test_every_scale_of_groups(

@@ -14,6 +14,7 @@ from support_cases import ANY, PACKED, Problem, shape
 from support_fill import RANGES
 from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only, skip_without_feature
+from support_tiers import POLICY_ROWS
 from test_quantize_device import compare
 from zemm import ARG_DST, ARG_SRC, ARG_WEIGHTS, MemoryDesc
 
@@ -33,6 +34,7 @@ def is_quick(pair: tuple[str, str], layout: str, bits: int) -> bool:
     return "4" not in pair[1] and layout == ("packed" if pair[0] == pair[1] else "ba")
 
 
+@pytest.mark.each_value
 @pytest.mark.quick(cases=is_quick)
 @pytest.mark.parametrize("bits", [7, 8])
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -63,7 +65,11 @@ def test_ends_of_the_range(
         assert run(p, {ARG_SRC: src, ARG_WEIGHTS: wei}).is_exact
 
 
-@pytest.mark.quick(cases=lambda row, layout: layout == ("any" if reads_packed_only(BY_NAME[row]) else "ba"))
+@pytest.mark.quick(
+    cases=lambda row, layout: (
+        layout == ("any" if reads_packed_only(BY_NAME[row]) else "ba") and row in POLICY_ROWS
+    )
+)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("row", AVX2_ROWS)
 def test_other_values_only_give_other_numbers(

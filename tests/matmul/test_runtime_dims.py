@@ -50,6 +50,7 @@ LINES = {
 }
 
 
+@pytest.mark.quick(cases=lambda name: name not in ("reductions", "along_k", "column_major", "f4"))
 @pytest.mark.parametrize("name", LINES)
 def test_results(name: str) -> None:
     """M alone is unknown, as in a model that serves prompts of any length, or M, N and K are."""

@@ -9,6 +9,7 @@ from zlib import crc32
 import pytest
 import zemm
 from support_rows import XE_ROWS
+from zemm.benchdnn.cli import main
 from zemm.benchdnn.data import build
 from zemm.benchdnn.grammar.expand import Job, expand
 from zemm.benchdnn.run import verdict
@@ -16,6 +17,13 @@ from zemm.benchdnn.run.runner import Runner
 from zemm.benchdnn.run.tensors import Tensors
 
 Result = verdict.Result
+Capture = pytest.CaptureFixture[str]
+
+
+def output(capsys: Capture, *words: str, code: int = 0) -> list[str]:
+    """The lines that the program prints. words: of its command line, one or several. code: its exit code."""
+    assert main([word for several in words for word in several.split()]) == code
+    return capsys.readouterr().out.splitlines()
 
 
 def results(line: str, **options: object) -> list[Result]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support_calls import refusal
 from support_cases import ARGS, PROBLEMS, Problem
 from support_cases import NAMES as TENSORS
-from support_rows import BY_NAME, CPU_ROWS, XE_ROWS
+from support_rows import BY_NAME, CPU_ROWS, ROWS, XE_ROWS
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.attributes import Quantization
 from zemm.benchdnn.grammar.post_ops import Binary, Eltwise
@@ -32,6 +32,13 @@ def _row_cost(row: str) -> float:
 # For each owner of a tile the row that builds fastest, an integer row if there is one.
 SMALL_ROWS = {
     min(rows, key=lambda row: (_row_cost(row), BY_NAME[row].src != "int8")) for rows in (CPU_ROWS, XE_ROWS)
+}
+
+
+# For each policy the row that builds fastest: its rows are the same code for tiles of several sizes.
+POLICY_ROWS = {
+    min((row for row in ROWS if BY_NAME[row].policy == policy), key=_row_cost)
+    for policy in {BY_NAME[row].policy for row in ROWS}
 }
 
 
@@ -161,9 +168,8 @@ def in_turns(
 
 
 NAMES = {problem: name for name, problem in PROBLEMS.items()}
-# The rows for Intel GPUs multiply in software here, and their modules take seconds each: fewer facts.
 _ON_CPU_ROWS = in_turns(
-    CPU_ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], covers=lambda name: facts(PROBLEMS[name])
+    CPU_ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], covers=lambda name: loose_facts(PROBLEMS[name])
 )
 _ON_XE_ROWS = in_turns(
     XE_ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], covers=lambda name: loose_facts(PROBLEMS[name])

@@ -89,7 +89,10 @@ def _isas(*macros: str) -> dict[str, dict[str, Any]]:
 
 _LISTS = json.loads(package_file("lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
-ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
+_OWN_KINDS = ("ZEMM_KIND", "ZEMM_TENSOR_KIND")
+ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"] if row["macro"] not in _OWN_KINDS)
+# Kinds of post-ops that are no algorithms.
+KINDS = tuple(str(row["name"]) for row in _LISTS["algorithms"] if row["macro"] in _OWN_KINDS)
 IN_PLACE = {algorithm.name: algorithm.of for algorithm in ALGORITHMS if algorithm.of}
 ATTRIBUTES = {row["name"]: _attribute(row) for row in _LISTS["attributes"]}
 FLOAT_SCALINGS = {

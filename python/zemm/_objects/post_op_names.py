@@ -6,6 +6,7 @@ from typing import Any
 
 from zemm._library.check import shown
 from zemm._library.library import names_of
+from zemm._library.lists import KINDS
 from zemm.dtypes import float32_of
 from zemm.errors import InvalidArgumentsError
 
@@ -33,7 +34,7 @@ def _known_names() -> dict[str, str]:
     known = {name.split("_", 1)[1]: name for name in full}
     known |= {other: f"eltwise_{name}" for other, name in _OTHER_NAMES.items()}
     known |= {f"eltwise_{other}": known[other] for other in _OTHER_NAMES}
-    return known | {name: name for name in (*full, "sum", "prelu")}
+    return known | {name: name for name in (*full, *KINDS)}
 
 
 _FULL_NAMES = _known_names()

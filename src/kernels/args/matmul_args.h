@@ -32,16 +32,13 @@ struct tensor_arg {
 };
 
 struct post_op_arg {
-    arg_i32 alg;        // zemm_alg_kind_t of an eltwise or binary; POST_OP_SUM, POST_OP_PRELU
+    arg_i32 alg;        // zemm_alg_kind_t of an eltwise or binary, or enum post_op_kind
     arg_i32 zero_point; // sum
     float alpha;        // sum: the scale
     float beta;
     struct tensor_arg src1; // binary: src1; prelu: the slopes; sum: data_type only
     struct tensor_arg src2; // binary_select: the condition
 };
-
-#define POST_OP_SUM 1
-#define POST_OP_PRELU 2
 
 // The argument block, fixed when the primitive is created. "Xe rows" are the rows of kernels.def
 // where a sub-group owns a tile.

@@ -15,10 +15,16 @@ static inline float clamp_to_1(float x) {
     return x <= 0.f ? 0.f : x >= 1.f ? 1.f : x;
 }
 
-// The formulas that both owners' epilogues have, besides those of the list. A macro leaves SPIR-V without a
-// call. SUM_TERM: what a sum adds; old: the old element of dst.
+// The kinds of post-ops that are no algorithms.
+enum post_op_kind {
+#define ZEMM_KIND(name, number) POST_OP_##name = number,
+#include "lists/algs.def"
+};
+
+// Their formulas. A macro leaves SPIR-V without a call. SUM_TERM: what a sum adds; old: the old element of
+// dst. FORMULA_<name>: of a ZEMM_TENSOR_KIND.
 #define SUM_TERM(op, old) ((op)->alpha * ((old) - (float)(op)->zero_point))
-#define PRELU(x, slope) ((x) >= 0.f ? (x) : (x) * (slope))
+#define FORMULA_prelu(x, s) ((x) >= 0.f ? (x) : (x) * (s))
 
 static inline float eltwise(int alg, float x, float alpha, float beta) {
     switch (alg) {

@@ -8,48 +8,6 @@ namespace zemm::matmul {
 
 namespace {
 
-// The slopes of a prelu post-op: f32, layout axb (dimension 1 is innermost), the size of dst in the
-// dimensions whose mask bit is set and 1 in the others.
-memory_desc prelu_md(const memory_desc &dst, int mask) {
-    zemm_dims_t dims = {}, strides = {};
-    for (int d = 0; d < dst.ndims; ++d)
-        dims[d] = mask >> d & 1 ? dst.dims[d] : 1;
-    zemm_dim_t stride = dims[1];
-    strides[1] = 1;
-    for (int d = dst.ndims - 1; d >= 0; --d) {
-        if (d == 1)
-            continue;
-        strides[d] = stride;
-        stride = runtime_product(stride, dims[d]);
-    }
-    return md_with_strides(dst.ndims, dims, zemm_f32, strides);
-}
-
-// How kernels see a post-op: the number of its formula, and its tensors with the numbers of their arguments.
-// 0: no tensor.
-struct post_op_operands {
-    int alg;
-    int src1_arg = 0;
-    memory_desc src1 = {};
-    int src2_arg = 0;
-    memory_desc src2 = {};
-};
-
-post_op_operands operands_of(const post_op &op, const memory_desc &dst) {
-    switch (op.kind) {
-    case zemm_sum:
-        return {.alg = POST_OP_SUM};
-    case zemm_prelu:
-        return {.alg = POST_OP_PRELU, .src1_arg = ZEMM_ARG_WEIGHTS, .src1 = prelu_md(dst, op.mask)};
-    default:
-        return {.alg = computed_alg(op.alg),
-                .src1_arg = md_is_zero(op.src1) ? 0 : ZEMM_ARG_SRC_1,
-                .src1 = op.src1,
-                .src2_arg = md_is_zero(op.src2) ? 0 : ZEMM_ARG_SRC_2,
-                .src2 = op.src2};
-    }
-}
-
 // Says of each argument whether it may be dst.
 void place(argument_map &map, const zemm_primitive_attr &attr) {
     for (auto &[arg, argument] : map)
@@ -157,15 +115,11 @@ void fill_post_ops(const problem &p, matmul_problem &block) {
         const post_op_operands operands = operands_of(op, p.dst);
         arg = {};
         arg.alg = operands.alg;
+        arg.zero_point = op.zero_point;
         arg.alpha = op.alpha;
         arg.beta = op.beta;
         arg.src1 = tensor(operands.src1);
         arg.src2 = tensor(operands.src2);
-        if (op.kind == zemm_sum) {
-            arg.alpha = op.scale;
-            arg.zero_point = op.zero_point;
-            arg.src1.data_type = op.data_type == zemm_data_type_undef ? p.dst.data_type : op.data_type;
-        }
     }
 }
 

@@ -269,27 +269,6 @@ void check_reductions(const context &c) {
     check_reduction_groups(c, zemm_invalid_arguments);
 }
 
-void check_post_ops(const problem &p) {
-    int index = 0;
-    for (const post_op &op : p.attr.post_ops.entries) {
-        if (op.kind == zemm_prelu && (op.mask & ~full_mask(p.ndims())))
-            fail(zemm_unimplemented, "post-op %d: prelu's mask %d has bits past the %d dimensions", index,
-                 op.mask, p.ndims());
-        if (op.kind == zemm_sum) {
-            const zemm_data_type_t dt = op.data_type == zemm_data_type_undef ? p.dst.data_type : op.data_type;
-            if (zemm_data_type_size(dt) != zemm_data_type_size(p.dst.data_type))
-                fail(zemm_unimplemented,
-                     "post-op %d: sum reads dst as %s, which has not the size of dst's %s", index,
-                     data_type_name(dt), data_type_name(p.dst.data_type));
-            if (op.zero_point != 0 && !(p.integer() && (is_int8(dt) || dt == zemm_s32)))
-                fail(zemm_unimplemented,
-                     "post-op %d: sum's zero point %d needs an s8 or u8 src and an integer dst", index,
-                     op.zero_point);
-        }
-        ++index;
-    }
-}
-
 // Row-major without gaps, as far as strides are known. Strides of dimensions of 1 may be any.
 bool is_row_major(const memory_desc &md) {
     zemm_dim_t stride = 1;
@@ -390,7 +369,9 @@ void check_attributes(const problem &p) {
     check_zero_points(c);
     check_offsets(c);
     check_reductions(c);
-    check_post_ops(p);
+    int index = 0;
+    for (const post_op &op : p.attr.post_ops.entries)
+        check_post_op(op, index++, p.dst, p.integer());
     check_modes(p);
     check_groups_of_all(c);
 }

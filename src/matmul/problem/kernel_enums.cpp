@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the numbers in the kernels' lists and structs with those of the public header, which
 // kernels cannot include.
-#include "common/attr_ops.hpp"
+#include "common/attr.hpp"
 #include "kernels/args/matmul_args.h"
 #include "zemm/zemm_types.h"
 

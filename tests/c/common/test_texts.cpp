@@ -5,7 +5,7 @@
 #include <string>
 
 #include "check.h"
-#include "common/attr_ops.hpp"
+#include "common/attr.hpp"
 #include "common/error.hpp"
 #include "common/md_ops.hpp"
 #include "primitive/primitive_cache.hpp"
@@ -93,20 +93,20 @@ TEST(attributes) {
 TEST(post_op_lists) {
     zemm_primitive_attr a;
     const memory_desc row = md({1, 5}, zemm_f32, "ab"), full = md({3, 5}, zemm_s8, "ba");
-    append_sum(a.post_ops, 1.f, 0, zemm_data_type_undef);
-    append_sum(a.post_ops, 0.5f, 0, zemm_data_type_undef);
-    append_sum(a.post_ops, 2.f, 3, zemm_u8);
+    append(a.post_ops, {.kind = zemm_sum, .alpha = 1.f});
+    append(a.post_ops, {.kind = zemm_sum, .alpha = 0.5f});
+    append(a.post_ops, {.kind = zemm_sum, .alpha = 2.f, .zero_point = 3, .data_type = zemm_u8});
     SAME(attr_text(a), "attr-post-ops:sum+sum:0.5+sum:2:3:u8");
     a = {};
-    append_eltwise(a.post_ops, zemm_eltwise_relu, 0.f, 0.f);
-    append_eltwise(a.post_ops, zemm_eltwise_swish, 0.1f, 0.f);
-    append_eltwise(a.post_ops, zemm_eltwise_linear, 0.f, 2.f);
-    append_prelu(a.post_ops, 2);
+    append(a.post_ops, {.kind = zemm_eltwise, .alg = zemm_eltwise_relu});
+    append(a.post_ops, {.kind = zemm_eltwise, .alg = zemm_eltwise_swish, .alpha = 0.1f});
+    append(a.post_ops, {.kind = zemm_eltwise, .alg = zemm_eltwise_linear, .beta = 2.f});
+    append(a.post_ops, {.kind = zemm_prelu, .mask = 2});
     SAME(attr_text(a), "attr-post-ops:eltwise_relu+eltwise_swish:0.1+eltwise_linear:0:2+prelu:2");
     a = {};
-    append_binary(a.post_ops, zemm_binary_add, row, nullptr);
-    append_binary(a.post_ops, zemm_binary_mul, full, nullptr);
-    append_binary(a.post_ops, zemm_binary_select, row, &full);
+    append(a.post_ops, {.kind = zemm_binary, .alg = zemm_binary_add, .src1 = row});
+    append(a.post_ops, {.kind = zemm_binary, .alg = zemm_binary_mul, .src1 = full});
+    append(a.post_ops, {.kind = zemm_binary, .alg = zemm_binary_select, .src1 = row, .src2 = full});
     SAME(attr_text(a), "attr-post-ops:binary_add:f32:2+binary_mul:s8:3:ba+binary_select:f32.2:3.ba");
 }
 
@@ -156,10 +156,10 @@ TEST(keys) {
     add([&](auto &a) { set_offsets(a, {ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f16}); });
     add([&](auto &a) { set_offsets(a, {ZEMM_ARG_WEIGHTS, 3, 0, nullptr, zemm_f16}); });
     add([&](auto &a) { set_precomputed_reductions(a, {ZEMM_ARG_SRC, 3, 2, groups, zemm_s32}); });
-    add([&](auto &a) { append_binary(a.post_ops, zemm_binary_add, row, nullptr); });
-    add([&](auto &a) { append_binary(a.post_ops, zemm_binary_add, column, nullptr); });
-    add([](auto &a) { append_prelu(a.post_ops, 1); });
-    add([](auto &a) { append_prelu(a.post_ops, 2); });
+    add([&](auto &a) { append(a.post_ops, {.kind = zemm_binary, .alg = zemm_binary_add, .src1 = row}); });
+    add([&](auto &a) { append(a.post_ops, {.kind = zemm_binary, .alg = zemm_binary_add, .src1 = column}); });
+    add([](auto &a) { append(a.post_ops, {.kind = zemm_prelu, .mask = 1}); });
+    add([](auto &a) { append(a.post_ops, {.kind = zemm_prelu, .mask = 2}); });
     CHECK(seen.size() == count);
 }
 

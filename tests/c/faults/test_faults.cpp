@@ -354,7 +354,6 @@ int warm(const char *path) {
             // attempt is a leak.
             int grown = 0;
             for (int i = 0; i < 3 && grown == i; i++) {
-                faults::mark_blocks();
                 begin(f, number);
                 walk_adopted(engine);
                 begin(f, -1);
@@ -369,7 +368,6 @@ int warm(const char *path) {
                              "%s:%ld leaves something behind: %d handles, %ld blocks, %ld OpenCL objects\n",
                              f.name, number, usual.handles, usual.blocks, usual.opencl);
                 driver->print_live();
-                faults::print_blocks();
                 bad++;
             }
         }

@@ -27,6 +27,7 @@ void *result_of(pthread_t thread) {
 
 // A thread that has disabled cancellation is not cancelled before it enables it again.
 void test_disabled() {
+    static std::atomic<bool> has_waited;
     const product work;
     const gate closed(*zemm_engine_t(work.engine)->device);
     work.execute(closed.event());
@@ -34,6 +35,7 @@ void test_disabled() {
         [](void *stream) -> void * {
             pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
             OK(zemm_stream_wait(static_cast<zemm_stream_t>(stream)));
+            has_waited = true;
             int before = PTHREAD_CANCEL_ENABLE;
             pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
             CHECK(before == PTHREAD_CANCEL_DISABLE);
@@ -43,7 +45,7 @@ void test_disabled() {
         work.stream);
     CHECK(!pthread_cancel(thread));
     closed.open();
-    CHECK(result_of(thread) == PTHREAD_CANCELED && work.is_done());
+    CHECK(result_of(thread) == PTHREAD_CANCELED && has_waited && work.is_done());
 }
 
 void work_once() {

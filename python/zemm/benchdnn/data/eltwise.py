@@ -36,10 +36,6 @@ def binary(name: str, x: Floats, s: Floats) -> Floats:
         return np.asarray(BINARY[name](x, s), np.float32)
 
 
-def prelu(x: Values, slopes: Values) -> Values:
-    return np.where(x >= 0, x, x * slopes)
-
-
 def _in_f64(function: Callable[[Wide], Wide]) -> Callable[[Values], Values]:
     return lambda x: function(x.astype(np.float64)).astype(x.dtype)
 
@@ -115,6 +111,9 @@ ELTWISE: dict[str, Formula] = {
     "round": _unary(np.rint),
     "mish": lambda x, a, b: x * np.tanh(soft_relu(x, np.float32(1), b)),
     "hardswish": lambda x, a, b: x * hardsigmoid(x, a, b),
+}
+TENSOR_KINDS: dict[str, Callable[[Values, Values], Values]] = {
+    "prelu": lambda x, s: np.where(x >= 0, x, x * s),
 }
 BINARY: dict[str, Callable[[Values, Values], Values]] = {
     "add": np.add,

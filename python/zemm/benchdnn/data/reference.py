@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from zemm.benchdnn.data import dynamic, quantized_src, random_bits
-from zemm.benchdnn.data.eltwise import binary, eltwise, prelu
+from zemm.benchdnn.data.eltwise import TENSOR_KINDS, binary, eltwise
 from zemm.benchdnn.data.layout import Layout
 from zemm.benchdnn.data.product import matmul
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import BY_NAME, Floats, rounded
-from zemm.benchdnn.grammar.post_ops import Binary, Eltwise, Prelu, Sum
+from zemm.benchdnn.grammar.post_ops import Binary, Depthwise, Eltwise, Sum
 
 Values = Mapping[int, Floats]
 
@@ -142,8 +142,9 @@ def _after_post_ops(case: Case, values: Values, x: Floats, old_dst: Floats) -> F
                 x = np.where(values[args.post_op_arg(index, 3)] != 0, x, s)
             else:
                 x = binary(op.name, x, s)
-        elif isinstance(op, Prelu):
-            x = prelu(x, values[args.post_op_arg(index, args.WEI)])
+        elif not isinstance(op, Depthwise):
+            (arg,) = op.operands()
+            x = TENSOR_KINDS[op.name](x, values[args.post_op_arg(index, arg)])
     return x
 
 

@@ -4,10 +4,10 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from zemm._library.library import ARG
-from zemm._library.lists import algorithms_of
+from zemm._library.lists import KINDS, algorithms_of
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.grammar import atoms, dtypes
 from zemm.benchdnn.grammar.masks import parse_mask, post_op_mask
@@ -114,6 +114,7 @@ class Prelu(_PostOp):
     """x >= 0 ? x : x * w. w is an f32 tensor with the dims of `mask`."""
 
     mask: str = "common"
+    name: ClassVar = "prelu"
 
     def __str__(self) -> str:
         return _trimmed("prelu", [self.mask], ["common"])
@@ -167,7 +168,7 @@ def _parse_one(entry: str, what: str) -> PostOp:
     short = name.removeprefix("binary_")
     if short in (*BINARY, "select"):
         return _parse_binary(short, rest, what)
-    known = ("sum", "prelu", "dw", "select", *ELTWISE, *BINARY)
+    known = (*KINDS, "dw", "select", *ELTWISE, *BINARY)
     raise UsageError(f"{what}: {atoms.unknown('post-op', short.removeprefix('eltwise_'), known)}")
 
 

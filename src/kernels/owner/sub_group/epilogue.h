@@ -16,14 +16,17 @@ static void apply_post_ops(global const struct matmul_problem *p, const struct m
     for (int i = 0; i < p->post_ops_len; ++i) {
         global const struct post_op_arg *op = &p->post_ops[i];
         const int alg = op->alg;
-        if (alg == POST_OP_SUM) {
+        if (alg == POST_OP_sum) {
             const long row = row_offset(p, &p->dst, r);
             for (int j = 0; j < width; ++j) {
                 const float old = load_float(dst, op->src1.data_type,
                                              row + column_offset(&p->dst, first + j * COLUMN_STEP));
                 x[j] += SUM_TERM(op, old);
             }
-        } else if (alg == POST_OP_PRELU || is_binary(alg)) {
+        } else if (
+#define ZEMM_TENSOR_KIND(name, number) alg == POST_OP_##name ||
+#include "lists/algs.def"
+            is_binary(alg)) {
             bytes src1 = (bytes)args->post_op_src1[i];
             bytes src2 = (bytes)args->post_op_src2[i];
             const long row1 = row_offset(p, &op->src1, r);
@@ -31,9 +34,12 @@ static void apply_post_ops(global const struct matmul_problem *p, const struct m
             for (int j = 0; j < width; ++j) {
                 const float s = load_float(src1, op->src1.data_type,
                                            row1 + column_offset(&op->src1, first + j * COLUMN_STEP));
-                if (alg == POST_OP_PRELU)
-                    x[j] = PRELU(x[j], s);
-                else if (is_ternary(alg))
+#define ZEMM_TENSOR_KIND(name, number)                                                                       \
+    if (alg == POST_OP_##name)                                                                               \
+        x[j] = FORMULA_##name(x[j], s);                                                                      \
+    else
+#include "lists/algs.def"
+                if (is_ternary(alg))
                     x[j] = ternary(alg, x[j], s,
                                    load_int(src2, op->src2.data_type,
                                             row2 + column_offset(&op->src2, first + j * COLUMN_STEP)));

@@ -22,20 +22,25 @@ static __attribute__((noinline)) void apply_post_ops(global const struct matmul_
     for (int i = 0; i < p->post_ops_len; ++i) {
         global const struct post_op_arg *op = &p->post_ops[i];
         const int alg = op->alg;
-        if (alg == POST_OP_SUM) {
+        if (alg == POST_OP_sum) {
             load_elements(dst, &p->dst, op->src1.data_type, row_offset(p, &p->dst, r), n0, columns, loaded);
             for (int j = 0; j < columns; ++j)
                 elements[j] += SUM_TERM(op, s[j]);
-        } else if (alg == POST_OP_PRELU || is_binary(alg)) {
+        } else if (
+#define ZEMM_TENSOR_KIND(name, number) alg == POST_OP_##name ||
+#include "lists/algs.def"
+            is_binary(alg)) {
             load_elements((bytes)args->post_op_src1[i], &op->src1, op->src1.data_type,
                           row_offset(p, &op->src1, r), n0, columns, loaded);
             if (is_ternary(alg))
                 load_elements((bytes)args->post_op_src2[i], &op->src2, op->src2.data_type,
                               row_offset(p, &op->src2, r), n0, columns, condition);
             for (int j = 0; j < columns; ++j)
-                elements[j] = alg == POST_OP_PRELU ? PRELU(elements[j], s[j])
-                              : is_ternary(alg)    ? ternary(alg, elements[j], s[j], (int)c[j])
-                                                   : binary(alg, elements[j], s[j]);
+                elements[j] =
+#define ZEMM_TENSOR_KIND(name, number) alg == POST_OP_##name ? FORMULA_##name(elements[j], s[j]):
+#include "lists/algs.def"
+                    is_ternary(alg) ? ternary(alg, elements[j], s[j], (int)c[j])
+                                    : binary(alg, elements[j], s[j]);
         } else {
             for (int j = 0; j < columns; ++j)
                 elements[j] = eltwise(alg, elements[j], op->alpha, op->beta);

@@ -138,32 +138,23 @@ void do_as_asked(char kind, Shared &with) {
 
 void serve(int socket) {
     Shared with;
-    for (;;) {
-        int descriptor = -1;
-        Message message = receive(socket, descriptor);
-        if (message.kind == 'x')
-            break;
-        put_descriptor(descriptor, message.events);
+    serve_all(socket, &Message::events, [&](const Message &message) {
         const ze_result_t result = ze.zeEventPoolOpenIpcHandle(context, message.events, &with.pool);
         if (message.kind == 'r') {
             REFUSED(INVALID_ARGUMENT, result);
-        } else {
-            OK(result);
-            auto memory = got(ze.zeMemOpenIpcHandle, context, device, message.memory, 0);
-            with.values = static_cast<int *>(memory);
-            with.make_events();
-            do_as_asked(message.kind, with);
-            with.destroy_events();
-            OK(ze.zeMemCloseIpcHandle(context, memory));
-            REFUSED(INVALID_ARGUMENT, ze.zeEventPoolDestroy(with.pool));
-            OK(ze.zeEventPoolCloseIpcHandle(with.pool));
+            return;
         }
-        if (descriptor >= 0)
-            close(descriptor);
-        answer(socket);
-    }
+        OK(result);
+        auto memory = got(ze.zeMemOpenIpcHandle, context, device, message.memory, 0);
+        with.values = static_cast<int *>(memory);
+        with.make_events();
+        do_as_asked(message.kind, with);
+        with.destroy_events();
+        OK(ze.zeMemCloseIpcHandle(context, memory));
+        REFUSED(INVALID_ARGUMENT, ze.zeEventPoolDestroy(with.pool));
+        OK(ze.zeEventPoolCloseIpcHandle(with.pool));
+    });
     OK(ze.zeModuleDestroy(with.module));
-    OK(ze.zeContextDestroy(context));
 }
 
 /// This process's side of a test, with the handles for the other process.
@@ -353,13 +344,7 @@ void forked(Other &other) {
 } // namespace
 
 int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    if (argc > 2) {
-        serve(std::atoi(argv[2]));
-        return 0;
-    }
-    {
-        Other other(argv);
+    return main_of_both(argc, argv, serve, [](Other &other) {
         hosts(other);
         kernels(other);
         kernel_to_host(other);
@@ -370,7 +355,5 @@ int main(int argc, char **argv) {
         forked(other);
         for (const bool has_own_list : {true, false})
             forked_with_one_event(other, has_own_list);
-    }
-    OK(ze.zeContextDestroy(context));
-    std::puts("ok");
+    });
 }

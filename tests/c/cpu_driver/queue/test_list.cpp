@@ -114,10 +114,7 @@ static void timestamps(ze_command_list_handle_t list) {
 }
 
 static void timeouts(ze_command_list_handle_t list) {
-    const auto spin = make_kernel("spin");
-    int out[4] = {};
-    set_args(spin, &out[0], 100000000);
-    launch(list, spin, 1, 1);
+    spin(list, 100000000);
     NOT_READY(ze.zeCommandListHostSynchronize(list, 0));
     NOT_READY(ze.zeCommandListHostSynchronize(list, 1000000));
     OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX - 1));
@@ -178,21 +175,6 @@ static void regular(ze_command_queue_mode_t mode) {
     CHECK(b[5] == 1);
 }
 
-static void indirect(ze_command_list_handle_t list) {
-    const auto kernel = make_kernel("add_one");
-    const auto a = shared<int>(400);
-    const auto groups = shared<ze_group_count_t>(sizeof(ze_group_count_t));
-    std::memset(a, 0, 400);
-    *groups = {1, 1, 1};
-    set_arg(kernel, 0, a);
-    OK(ze.zeKernelSetGroupSize(kernel, 10, 1, 1));
-    const ze_group_count_t later{5, 1, 1};
-    append(ze.zeCommandListAppendMemoryCopy, list, groups, &later, sizeof later);
-    append(ze.zeCommandListAppendLaunchKernelIndirect, list, kernel, groups);
-    finish(list);
-    CHECK(a[49] == 1 && a[50] == 0);
-}
-
 // A synchronous list of high priority runs launches of one work-group on the thread that appends them, unless
 // they have to wait.
 TEST(urgent) {
@@ -241,7 +223,6 @@ TEST(modes) {
         empty_pattern(list);
         regions(list);
         timestamps(list);
-        indirect(list);
         if (mode == ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS)
             timeouts(list);
         ordering(mode);
