@@ -6,9 +6,11 @@ of a test inherit.
 
 Without an option pytest runs the quick tier: each kernel, type and attribute. `--full` runs all cases. A
 test marked `full` is not in the quick tier. A test marked `quick(cases=f)` has those cases in the quick
-tier for which f returns true; f gets the test's parameters by name. A test marked `decided(cases=f)` is a
-product whose other cases run with `--full` only if f returns true: those that show a decision of the
-library (support_decisions.py). `--part=I/N` runs one of N parts of what was chosen.
+tier for which f returns true; f gets the test's parameters by name. A test marked `each_value` has as many of
+these as together have each value of each parameter: what pairs of values do is the business of others. A
+test marked `decided(cases=f)` is a product whose other cases run with `--full` only if f returns true: those
+that show a decision of the library (support_decisions.py). `--part=I/N` runs one of N parts of what was
+chosen.
 """
 
 import inspect
@@ -71,10 +73,38 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def is_quick(item: pytest.Item) -> bool:
+    """Whether the quick tier has the case, if the test is not marked each_value."""
     if item.get_closest_marker("full"):
         return False
     mark = item.get_closest_marker("quick")
     return not mark or has_case(mark, item)
+
+
+def with_each_value(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The items without those of tests marked each_value whose values others have: always that stays which
+    has most values that none before it has.
+    """
+    products: dict[str, dict[pytest.Item, set[tuple[str, str]]]] = {}
+    for item in items:
+        if item.get_closest_marker("each_value"):
+            products.setdefault(item.nodeid.partition("[")[0], {})[item] = values_of(item)
+    left_out: set[pytest.Item] = set()
+    for product in products.values():
+        while any(product.values()):
+            most = max(product, key=lambda item: len(product[item]))
+            met = product.pop(most)
+            for rest in product.values():
+                rest -= met
+        left_out |= product.keys()
+    return set(items) - left_out
+
+
+def values_of(item: pytest.Item) -> set[tuple[str, str]]:
+    """The values of the parameters, of each parametrize one."""
+    parameters = item.callspec.params  # type: ignore[attr-defined]
+    marks = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    names = [name.replace(" ", "").split(",") if isinstance(name, str) else name for name in marks]
+    return {(str(of_one), repr([parameters[name] for name in of_one])) for of_one in names}
 
 
 def has_case(mark: pytest.Mark, item: pytest.Item) -> bool:
@@ -102,7 +132,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         decided = ((item, item.get_closest_marker("decided")) for item in items)
         items[:] = [item for item, mark in decided if not mark or is_quick(item) or has_case(mark, item)]
     if not full:
-        chosen = [item for item in items if is_quick(item) != rest_of_full]
+        quick = with_each_value([item for item in items if is_quick(item)])
+        chosen = [item for item in items if (item in quick) != rest_of_full]
         kept = set(chosen)
         left_out = [item for item in items if item not in kept]
         config.stash[LEFT_OUT] = len(left_out)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.host_tensors import as_array, check_out, host_of, overlap
 from zemm._arrays.operands import INTEGER_WEIGHTS, owned
-from zemm._arrays.scales import ScaleRangeError, floating
+from zemm._arrays.scales import ScaleRangeError, check_group, floating
 from zemm._arrays.weight_codes import rule_of
 from zemm._layers.array_files import about_file, read_arrays, write_arrays
 from zemm._layers.call import check_sizes
@@ -452,11 +452,14 @@ def _check_call(
     name = dtype_name(dst_dtype, "dst_dtype") if dst_dtype is not None else None
     if name not in (None, *_FLOATS):
         raise InvalidArgumentsError(f"dst_dtype {name} is none of {', '.join(_FLOATS)}")
-    if activation not in _QUANTISED and activation_group is not None:
+    if activation_group is None:
+        return name
+    if activation not in _QUANTISED:
         raise InvalidArgumentsError(
             f"activation_group {check.shown(activation_group)} is for activations 'int8' and 'int7', not"
             f" {activation!r}"
         )
+    check_group(activation_group, "activation_group")
     return name
 
 

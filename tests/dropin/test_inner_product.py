@@ -34,8 +34,9 @@ def dims_of(ndims: int, ic: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (N, ic, *SPATIAL[ndims]), (OC, ic, *SPATIAL[ndims])
 
 
-def is_quick(types: str, ic: int, mode: str) -> bool:
-    return (types, ic, mode) in (("f32", BLOCKED_IC, "library"), ("u8:s8:f32", ODD_IC, "user"))
+def is_quick(ndims: int, types: str, ic: int, mode: str) -> bool:
+    turn = ("u8:s8:f32", ODD_IC, "user") if ndims % 2 else ("f32", BLOCKED_IC, "library")
+    return (types, ic, mode) == turn
 
 
 @pytest.mark.parametrize("mode", ["library", "user"])
@@ -59,6 +60,7 @@ LINES = {
 }
 
 
+@pytest.mark.quick(cases=lambda name: name != "one scale")
 @pytest.mark.parametrize("name", LINES)
 def test_lines(name: str) -> None:
     check(f"--ip {LINES[name]}")

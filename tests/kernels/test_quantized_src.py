@@ -11,6 +11,7 @@ import zemm
 from support_driver import check, check_row, prepared
 from support_execute import dst_of
 from support_rows import BY_NAME, CPU_ROWS
+from support_tiers import POLICY_ROWS
 from zemm import MemoryDesc
 
 SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
@@ -19,7 +20,7 @@ U4 = f"{SCALES} --attr-zero-points=wei:per_tensor:u8:32x1"
 PLAIN = "--stag=ab --wtag=ab --dtag=ab"
 
 
-@pytest.mark.quick(cases=lambda wei, src: src == "f32" or wei == "u4")
+@pytest.mark.each_value
 @pytest.mark.parametrize("src", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("wei", ["u4", "s4", "u8", "s8", "u2"])
 def test_types(wei: str, src: str) -> None:
@@ -29,7 +30,8 @@ def test_types(wei: str, src: str) -> None:
     )
 
 
-@pytest.mark.quick(cases=lambda m, group: m in (1, 40) and group in (7, 32))
+@pytest.mark.quick(cases=lambda m, group: (m, group) in ((1, 7), (40, 32)))
+@pytest.mark.each_value
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6, 40])
 @pytest.mark.parametrize("group", [1, 7, 32, 48, 128, 2**63 - 1])
 def test_rows_and_groups(group: int, m: int) -> None:
@@ -39,6 +41,8 @@ def test_rows_and_groups(group: int, m: int) -> None:
         check(f"--matmul --dt=f32:u4:f32 {PLAIN} --attr-src-dyn-quant={group} {points} {problems}")
 
 
+@pytest.mark.quick(cases=lambda sizes, tags: "4304" in sizes and (sizes[0] == "1") == bool(tags))
+@pytest.mark.each_value
 @pytest.mark.parametrize("tags", [PLAIN, ""])
 @pytest.mark.parametrize(
     "sizes", ["1x4304:4304x64", "33x4304:4304x64", "1x2048:2048x2048", "1x11008:11008x256", "2x576:576x1536"]
@@ -89,6 +93,7 @@ FORMS = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(cases=lambda form: not form.endswith("one_row"))
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form: str) -> None:
     tags = "--stag=abx --wtag=abx --dtag=abx"
@@ -101,6 +106,9 @@ def test_scales_of_dst(dst: str) -> None:
     check(f"--matmul --dt=f16:s8:{dst} --attr-src-dyn-quant=64 {options} 1x160:160x72 4x160:160x72")
 
 
+@pytest.mark.quick(cases=lambda points, masks: (points == U4) == (masks == "1:0"))
+@pytest.mark.each_value
+@pytest.mark.each_value
 @pytest.mark.parametrize("masks", ["1:0", "3:3"])
 @pytest.mark.parametrize("points", ["", U4, "--attr-scales=wei:per_oc:f16"])
 def test_runtime_dims(points: str, masks: str) -> None:
@@ -127,6 +135,7 @@ def test_special_values(engine: zemm.Engine, stream: zemm.Stream, src: str) -> N
         assert np.isfinite(got[-1]).all() == np.isfinite(value)
 
 
+@pytest.mark.quick(cases=lambda row: row in POLICY_ROWS)
 @pytest.mark.parametrize("row", [name for name in CPU_ROWS if BY_NAME[name].src in ("int8", "any")])
 def test_row(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
     """A row takes what it takes of an s8 src."""
@@ -134,6 +143,7 @@ def test_row(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
     check_row(monkeypatch, row, line)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("group", [7, 32, 256])
 @pytest.mark.parametrize("m", [1, 5])
 @pytest.mark.parametrize("src", ["f32", "f16", "bf16"])

@@ -47,13 +47,14 @@ def of_rows(name: str, sizes: tuple[int, ...] = SIZES, tag: str = "any", k: int 
     return f"--matmul {grouped} --wtag={tag} {MATRICES[name]} {sum(sizes)}x{k}:{len(sizes)}x{k}x{n}"
 
 
-@pytest.mark.quick(cases=lambda name, tag: tag == "any" or name == "u8_s4_groups")
+@pytest.mark.quick(cases=lambda name, tag: tag == "any")
 @pytest.mark.parametrize("tag", ["any", "abc", "acb"])
 @pytest.mark.parametrize("name", MATRICES)
 def test_groups_of_rows(name: str, tag: str) -> None:
     check(of_rows(name, SIZES, tag, n=70))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "sizes", [(5,), (0, 0, 3), (1,) * 33, (600, 0, 7, 250), (0, 0, 0, 31), (12, 30, 16, 16)], ids=str
 )
@@ -67,6 +68,7 @@ def test_as_many_rows_as_groups() -> None:
     check("--matmul --grouped=0:3:3+0+0 --wtag=abc --attr-post-ops=mul:f32:0 3x128:3x128x70")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("sizes", ["2+2+2+2+2+2+2+2+2", "10+0+9"])
 @pytest.mark.parametrize("dst", ["f16", "bf16"])
 def test_few_rows_of_many(dst: str, sizes: str) -> None:
@@ -115,7 +117,9 @@ FOUR_BITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.quick(cases=lambda m, types: m == (1 if types in ("s8:u8:s32", "u8:s8:f32") else 3))
+@pytest.mark.quick(
+    cases=lambda types, m: (types, m) in (("s8:u8:s32", 1), ("u8:s4:s32", 3), ("f4_e2m1:f8_e4m3:f32", 3))
+)
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("types", [*OF_BYTES, *FOUR_BITS])
 def test_odd_groups(types: str, m: int) -> None:
@@ -126,7 +130,7 @@ def test_odd_groups(types: str, m: int) -> None:
         check(of_k(types, (17, 40, 0, 90), m, n))
 
 
-@pytest.mark.quick(cases=lambda types: types in ("f32", "s8:u8:f32"))
+@pytest.mark.quick(cases=lambda types: types == "s8:u8:f32")
 @pytest.mark.parametrize("types", ["f32", "s8:u8:f32", "u8:u8:s32"])
 def test_chosen_ranges(monkeypatch: pytest.MonkeyPatch, types: str) -> None:
     """A choice that cuts K cuts each group."""

@@ -41,9 +41,8 @@ def compare(
 
 
 # Group sizes below 16, multiples of 16, and sizes in between. A vector has 16 elements.
-@pytest.mark.quick(
-    cases=lambda src, scale_dtype, dtype: src == scale_dtype and (src == "f32" or dtype == "s8")
-)
+@pytest.mark.quick(cases=lambda src, scale_dtype, dtype: (src, scale_dtype, dtype) == ("f16", "f16", "s8"))
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("src", SOURCES)
@@ -54,7 +53,7 @@ def test_groups(engine: zemm.Engine, src: str, scale_dtype: str, dtype: str) -> 
         compare(engine, x.astype(zemm.numpy_dtype(src)), group, scale_dtype, dtype)
 
 
-@pytest.mark.quick(cases=lambda dtype: dtype == "s8")
+@pytest.mark.quick(cases=lambda scale_dtype, dtype: scale_dtype != "bf16" and dtype == "s8")
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
 def test_any_floats(engine: zemm.Engine, scale_dtype: str, dtype: str) -> None:
@@ -112,6 +111,7 @@ def test_scales_between_two_of_their_type(engine: zemm.Engine, scale_dtype: str)
     compare(engine, x, 16, scale_dtype, "s8")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
 def test_small_and_zero(engine: zemm.Engine, scale_dtype: str, dtype: str) -> None:
@@ -129,7 +129,7 @@ def test_small_and_zero(engine: zemm.Engine, scale_dtype: str, dtype: str) -> No
     assert (scales > 0).all()
 
 
-@pytest.mark.quick(cases=lambda src, scale_dtype, dtype: (src == scale_dtype) == (dtype == "u8"))
+@pytest.mark.quick(cases=lambda src, scale_dtype, dtype: (src, scale_dtype, dtype) == ("f32", "bf16", "s8"))
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "bf16"])
 @pytest.mark.parametrize("src", ["f32", "bf16"])
@@ -193,13 +193,6 @@ def test_not_finite(engine: zemm.Engine, dtype: str, bad: float) -> None:
         for on in (None, engine):
             with pytest.raises(ValueError, match=rf"x\[1, {column}\]"):
                 zemm.quantize_activations(y, 24, dtype=dtype, engine=on)
-
-
-def test_scale_that_f16_cannot_hold(engine: zemm.Engine) -> None:
-    x = np.full((2, 32), 1e30, np.float32)
-    for on in (None, engine):
-        with pytest.raises(ValueError, match="f16"):
-            zemm.quantize_activations(x, 32, "f16", engine=on)
 
 
 def primitive(
@@ -295,29 +288,6 @@ def test_on_a_stream(engine: zemm.Engine, stream: zemm.Stream) -> None:
     want = zemm.quantize_activations(x, 128)
     for got, expected in zip((copy, scales, reductions), want, strict=True):
         np.testing.assert_array_equal(got.as_numpy(), expected)
-
-
-def test_refusals(engine: zemm.Engine) -> None:
-    x = zemm.Memory(zemm.MemoryDesc((4, 64), "f32"), engine)
-    with pytest.raises(ValueError, match=r"64.*48"):
-        zemm.quantize_activations(x, 48)
-    for dtype, most in (("u8", 8421504), ("s8", 16909320)):
-        with pytest.raises(ValueError, match=f"sums of {most} {dtype}"):
-            zemm.quantize_activations(x, most + 1, dtype=dtype)
-    with pytest.raises(ValueError, match="e8m0"):
-        zemm.quantize_activations(x, 32, "e8m0")
-    with pytest.raises(ValueError, match="s4"):
-        zemm.quantize_activations(x, 32, dtype="s4")
-    with pytest.raises(ValueError, match="engine"):
-        zemm.quantize_activations(x, 32, engine=zemm.Engine("cpu"))
-    with pytest.raises(ValueError, match="two dimensions"):
-        zemm.quantize_activations(zemm.Memory(zemm.MemoryDesc((64,), "f32"), engine), 32)
-    with pytest.raises(NotImplementedError, match="s32"):
-        zemm.quantize_activations(zemm.Memory(zemm.MemoryDesc((4, 64), "s32"), engine), 32)
-    with pytest.raises(ValueError, match="f64"):
-        zemm.quantize_activations(np.zeros((4, 64)), 32, engine=engine)
-    with pytest.raises(ValueError, match="stream"):
-        zemm.quantize_activations(np.zeros((4, 64)), 32, stream=zemm.Stream(engine))  # type: ignore[call-overload]
 
 
 def test_empty(engine: zemm.Engine) -> None:

@@ -97,6 +97,7 @@ def test_layouts(engine: zemm.Engine, data: st.DataObject) -> None:
         check(engine, src, dst, x.astype(zemm.numpy_dtype(src_dt)), mode, axis)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", MOST)
 def test_any_f32(engine: zemm.Engine, dtype: str, mode: str) -> None:
@@ -119,6 +120,7 @@ def test_any_f32(engine: zemm.Engine, dtype: str, mode: str) -> None:
     assert np.isnan(scales[[4, 7]].astype(np.float32)).all()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", MOST)
 def test_ties(engine: zemm.Engine, dtype: str, mode: str) -> None:
@@ -138,6 +140,7 @@ def test_ties(engine: zemm.Engine, dtype: str, mode: str) -> None:
     assert (quantised(engine, src, dst, mode).astype(np.float32) == 1).all()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", MOST)
 def test_as_a_matmul(engine: zemm.Engine, dtype: str, mode: str) -> None:
@@ -166,6 +169,7 @@ def test_as_a_matmul(engine: zemm.Engine, dtype: str, mode: str) -> None:
     np.testing.assert_array_equal(dst.bytes_(), args[ARG_DST].read().view(np.uint8).reshape(-1))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", MOST)
 @pytest.mark.parametrize("to", ["f32", "f16", "f64"])

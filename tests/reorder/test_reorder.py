@@ -115,7 +115,7 @@ def run(
     return pd.impl_info
 
 
-@random_cases(quick=20, full=60)
+@random_cases(quick=8, full=60)
 def test_layouts_and_types(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     src_dt, dst_dt = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(TYPES))
@@ -149,7 +149,7 @@ def spread(values: Array, dims: tuple[int, ...], groups: tuple[int, int] | None)
     return np.broadcast_to(values, dims)
 
 
-@random_cases(quick=20, full=60)
+@random_cases(quick=8, full=60)
 def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     src_dt, dst_dt = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(TYPES))
@@ -257,6 +257,7 @@ EDGES = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(cases=lambda name: name in ("f32_to_s32", "s32_to_f32", "f32_to_f4", "f32_to_f8_e4m3"))
 @pytest.mark.parametrize("name", EDGES)
 def test_edges(engine: zemm.Engine, name: str) -> None:
     values, src_dt, dst_dt, want = EDGES[name]
@@ -290,7 +291,7 @@ def packed_tag(batch: int, data_type: str, columns: int = 64) -> str:
     return f"{'abcd'[:batch]}{n}{k}".replace(n, n.upper()).replace(k, k.upper()) + f"16{k}{columns}{n}{unit}"
 
 
-@pytest.mark.quick(cases=lambda data_type, batch: batch == (3,) or data_type in ("u8", "u4"))
+@pytest.mark.each_value
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)], ids=["2d", "3d", "4d"])
 @pytest.mark.parametrize("plain", ["kn", "nk"])
 @pytest.mark.parametrize("data_type", UNIT)
@@ -323,6 +324,7 @@ def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[i
     assert names == ["reorder_pack", "reorder"]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("plain", ["kn", "nk", "neither"])
 @pytest.mark.parametrize("data_type", UNIT)
 def test_packing_in_lanes(

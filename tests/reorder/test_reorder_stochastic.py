@@ -37,6 +37,7 @@ def values_of(dtype: str) -> Array:
     return x.astype(np.float32)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("tag", ["ab", "ba", "AB16b16a"])
 @pytest.mark.parametrize("src_dt", ["f32", "bf16", "f16"])
 @pytest.mark.parametrize("dst_dt", MOST)

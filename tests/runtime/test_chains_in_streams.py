@@ -37,6 +37,7 @@ def check(second: Callable[[Arrays, Any], Arrays]) -> None:
         assert np.array_equal(y, want, equal_nan=True)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("activation", ["f32", "bf16", "f16", "int8"])
 def test_layers(activation: Any, view: str) -> None:

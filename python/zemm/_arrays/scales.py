@@ -39,11 +39,16 @@ def finite(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return wide
 
 
+def check_group(group: int, what: str = "group") -> None:
+    """ValueError: group, the argument what, is no positive integer."""
+    if isinstance(group, bool) or not isinstance(group, (int, np.integer)) or group < 1:
+        raise InvalidArgumentsError(f"{what} is {check.shown(group)}, not a positive integer")
+
+
 def group_count(k: int, group: int, name: str, shape: Shape, what: str = "group") -> int:
     """The number of groups of K, of which the last one may be shorter. what: the argument's name.
     ValueError: group is no positive integer."""
-    if isinstance(group, bool) or not isinstance(group, (int, np.integer)) or group < 1:
-        raise InvalidArgumentsError(f"{what} is {check.shown(group)}, not a positive integer")
+    check_group(group, what)
     return groups_of(k, int(group))
 
 

@@ -40,7 +40,8 @@ def jobs(cases: str | os.PathLike[str] | Iterable[str], engine: zemm.Engine) -> 
 
 def _arguments(cases: str | os.PathLike[str] | Iterable[str], kind: str) -> list[str]:
     """The cases as arguments of zemm-benchdnn."""
-    if isinstance(cases, bytes) or not isinstance(cases, str | os.PathLike | Iterable):
+    is_single = getattr(cases, "shape", None) == ()  # of numpy, which cannot be iterated
+    if is_single or isinstance(cases, bytes) or not isinstance(cases, str | os.PathLike | Iterable):
         raise zemm.InvalidArgumentsError(f"cases is {check.shown(cases)}, neither a file nor case lines")
     if not isinstance(cases, str | os.PathLike):
         return [word for line in cases for word in check.instance(line, str, "a line of cases").split()]

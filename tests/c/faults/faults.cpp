@@ -11,11 +11,10 @@
 #include <new>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <sys/mman.h>
 
 #include "cpu_driver/opencl/opencl_api.h"
@@ -44,7 +43,7 @@ std::atomic<const char *> refused_part{nullptr}, refused_reason{nullptr};
 std::atomic<long> opened{0};
 thread_local const char *pending_reason = nullptr; // the next answer of dlerror()
 
-// ---- live blocks; the table's own memory does not go through operator new
+// ---- live blocks; the set's own memory does not go through operator new
 
 template <typename T> struct plain_allocator {
     using value_type = T;
@@ -55,37 +54,24 @@ template <typename T> struct plain_allocator {
     bool operator==(const plain_allocator &) const { return true; }
 };
 
-struct origin {
-    long mark;
-    void *frames[12];
-    int depth;
-};
-struct block_table {
+struct block_set {
     std::mutex lock;
-    std::unordered_map<void *, origin, std::hash<void *>, std::equal_to<void *>,
-                       plain_allocator<std::pair<void *const, origin>>>
-        blocks;
-    long mark = 0;
+    std::unordered_set<void *, std::hash<void *>, std::equal_to<void *>, plain_allocator<void *>> blocks;
 };
-block_table &table() {
-    static block_table &instance = *new (std::malloc(sizeof(block_table))) block_table;
+block_set &live() {
+    static block_set &instance = *new (std::malloc(sizeof(block_set))) block_set;
     return instance;
 }
-const bool traces = std::getenv("ZEMM_FAULT_TRACE") != nullptr;
 
 void note(void *block) {
     const elsewhere not_ours;
-    origin from = {};
-    if (traces)
-        from.depth = backtrace(from.frames, 12);
-    const std::lock_guard hold(table().lock);
-    from.mark = table().mark;
-    table().blocks[block] = from;
+    const std::lock_guard hold(live().lock);
+    live().blocks.insert(block);
 }
 
 void forget(void *block) {
-    const std::lock_guard hold(table().lock);
-    table().blocks.erase(block);
+    const std::lock_guard hold(live().lock);
+    live().blocks.erase(block);
 }
 
 } // namespace
@@ -112,14 +98,7 @@ bool has_failed() {
 }
 
 bool fails(kind what) {
-    if (!is_inside() || what != planned_kind || points++ != planned)
-        return false;
-    if (traces) {
-        const elsewhere not_ours;
-        void *frames[32];
-        backtrace_symbols_fd(frames, backtrace(frames, 32), 2);
-    }
-    return true;
+    return is_inside() && what == planned_kind && points++ == planned;
 }
 
 void refuse_opening(const char *part, const char *reason) {
@@ -133,23 +112,8 @@ long openings() {
 }
 
 long live_blocks() {
-    const std::lock_guard hold(table().lock);
-    return long(table().blocks.size());
-}
-
-void mark_blocks() {
-    const std::lock_guard hold(table().lock);
-    table().mark++;
-}
-
-void print_blocks() {
-    const std::lock_guard hold(table().lock);
-    for (const auto &[block, from] : table().blocks)
-        if (from.mark == table().mark) {
-            std::fprintf(stderr, "  block %p (ZEMM_FAULT_TRACE=1 tells from where)\n", block);
-            if (from.depth)
-                backtrace_symbols_fd(from.frames, from.depth, 2);
-        }
+    const std::lock_guard hold(live().lock);
+    return long(live().blocks.size());
 }
 
 // ---- the OpenCL runtime: a wrapper of each function

@@ -38,8 +38,5 @@ long openings();
 // OpenCL runtime.
 long live_blocks();
 long live_opencl_objects();
-// print_blocks() prints where the live blocks since mark_blocks() were allocated.
-void mark_blocks();
-void print_blocks();
 
 } // namespace faults

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "asleep.h"
 #include "common/guard.hpp"
 #include "primitive/objects.hpp"
 #include "product.hpp"
@@ -28,13 +29,17 @@ void *result_of(pthread_t thread) {
 
 // A thread that has disabled cancellation is not cancelled before it enables it again.
 void test_disabled() {
+    static std::atomic<pid_t> id;
+    static std::atomic<bool> has_waited;
     const product work;
     const gate closed(*zemm_engine_t(work.engine)->device);
     work.execute(closed.event());
     const pthread_t thread = start(
         [](void *stream) -> void * {
             pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+            id = gettid();
             OK(zemm_stream_wait(static_cast<zemm_stream_t>(stream)));
+            has_waited = true;
             int before = PTHREAD_CANCEL_ENABLE;
             pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
             CHECK(before == PTHREAD_CANCEL_DISABLE);
@@ -42,9 +47,12 @@ void test_disabled() {
             return nullptr;
         },
         work.stream);
+    while (!id)
+        sched_yield();
+    wait_until_asleep(id);
     CHECK(!pthread_cancel(thread));
     closed.open();
-    CHECK(result_of(thread) == PTHREAD_CANCELED && work.is_done());
+    CHECK(result_of(thread) == PTHREAD_CANCELED && has_waited && work.is_done());
 }
 
 void work_once() {

@@ -13,14 +13,12 @@
 #define SAME_PLACE(ours, member, theirs, their_member)                                                       \
     static_assert(offsetof(ze_cpu::ours, member) == offsetof(::theirs, their_member))
 #define SAME_VALUE(ours, theirs) static_assert(uint32_t(ze_cpu::ours) == uint32_t(theirs))
-#define SAME_FUNCTION(name) static_assert(std::is_same_v<decltype(ze_cpu::name), decltype(::name)>)
 
 // The driver has the tables of one version more than these headers may have: Debian's are late.
 static_assert(ZE_MINOR_VERSION(ZE_API_VERSION_CURRENT) + 1 >= ze_cpu::newest_minor);
 
-#if ZE_MINOR_VERSION(ZE_API_VERSION_CURRENT_M) >= 18
-SAME_FUNCTION(zeModuleGetDeviceHandle);
-SAME_FUNCTION(zeKernelGetModuleHandle);
+#if ZE_MINOR_VERSION(ZE_API_VERSION_CURRENT_M) < 18
+using ze_cpu::zeModuleGetDeviceHandle, ze_cpu::zeKernelGetModuleHandle;
 #endif
 
 SAME_SIZE(InitDriverTypeDesc, ze_init_driver_type_desc_t);
@@ -76,46 +74,21 @@ SAME_VALUE(structure_type_cooperative, ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PAR
 SAME_SIZE(KernelAllocation, ze_kernel_allocation_exp_properties_t);
 SAME_PLACE(KernelAllocation, argIndex, ze_kernel_allocation_exp_properties_t, argIndex);
 
-SAME_FUNCTION(zeDriverGetLastErrorDescription);
-SAME_FUNCTION(zeDriverGetDefaultContext);
-SAME_FUNCTION(zerGetLastErrorDescription);
-SAME_FUNCTION(zerTranslateDeviceHandleToIdentifier);
-SAME_FUNCTION(zerTranslateIdentifierToDeviceHandle);
-SAME_FUNCTION(zerGetDefaultContext);
-SAME_FUNCTION(zeDeviceGetRootDevice);
-SAME_FUNCTION(zeDeviceSynchronize);
-SAME_FUNCTION(zeCommandQueueGetOrdinal);
-SAME_FUNCTION(zeCommandQueueGetIndex);
-SAME_FUNCTION(zeCommandQueueGetFlags);
-SAME_FUNCTION(zeCommandQueueGetMode);
-SAME_FUNCTION(zeCommandQueueGetPriority);
-SAME_FUNCTION(zeCommandListHostSynchronize);
-SAME_FUNCTION(zeCommandListGetDeviceHandle);
-SAME_FUNCTION(zeCommandListGetContextHandle);
-SAME_FUNCTION(zeCommandListGetOrdinal);
-SAME_FUNCTION(zeCommandListImmediateGetIndex);
-SAME_FUNCTION(zeCommandListGetFlags);
-SAME_FUNCTION(zeCommandListImmediateGetFlags);
-SAME_FUNCTION(zeCommandListImmediateGetMode);
-SAME_FUNCTION(zeCommandListImmediateGetPriority);
-SAME_FUNCTION(zeCommandListIsMutableExp);
-SAME_FUNCTION(zeCommandListIsImmediate);
-SAME_FUNCTION(zeCommandListImmediateAppendCommandListsExp);
-SAME_FUNCTION(zeCommandListImmediateAppendCommandListsWithParameters);
-SAME_FUNCTION(zeCommandListAppendMemoryCopyWithParameters);
-SAME_FUNCTION(zeCommandListAppendMemoryFillWithParameters);
-SAME_FUNCTION(zeCommandListAppendHostFunction);
-SAME_FUNCTION(zeEventPoolGetContextHandle);
-SAME_FUNCTION(zeEventPoolGetFlags);
-SAME_FUNCTION(zeEventGetEventPool);
-SAME_FUNCTION(zeEventGetSignalScope);
-SAME_FUNCTION(zeEventGetWaitScope);
-SAME_FUNCTION(zeEventGetCounterBasedFlags);
-SAME_FUNCTION(zeEventPoolPutIpcHandle);
-SAME_FUNCTION(zeMemPutIpcHandle);
-SAME_FUNCTION(zeMemGetIpcHandleWithProperties);
-SAME_FUNCTION(zeMemGetFileDescriptorFromIpcHandleExp);
-SAME_FUNCTION(zeMemGetIpcHandleFromFileDescriptorExp);
-SAME_FUNCTION(zeMemSetAtomicAccessAttributeExp);
-SAME_FUNCTION(zeMemGetAtomicAccessAttributeExp);
-SAME_FUNCTION(zeCommandListAppendLaunchKernelWithParameters);
+template <typename T> using pointee = std::remove_cv_t<std::remove_pointer_t<T>>;
+// The same type, or structures of one size under two names.
+template <typename A, typename B> constexpr bool is_same() {
+    if constexpr (std::is_class_v<pointee<A>> && std::is_class_v<pointee<B>> && !std::is_same_v<A, B>)
+        return std::is_pointer_v<A> == std::is_pointer_v<B> && sizeof(pointee<A>) == sizeof(pointee<B>);
+    else
+        return std::is_same_v<A, B>;
+}
+template <typename R, typename... A, typename... B> constexpr bool are_same(R (*)(A...), R (*)(B...)) {
+    return (is_same<A, B>() && ...);
+}
+#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_HAS(minor, name)
+#define ZE_CPU_NEWER(minor, name) static_assert(are_same(&ze_cpu::name, &::name));
+#define ZE_CPU_LACKS(minor, name)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"

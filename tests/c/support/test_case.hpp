@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TEST(name) { ... }: main.cpp runs the tests of a program in the order of its files. A program with a main()
-// of its own has none.
+// TEST(name) { ... }: support/main.cpp, or that of cpu_driver, runs the tests of a program in the order of
+// its files. A program with a main() of its own has none.
 #pragma once
 
 #include <vector>

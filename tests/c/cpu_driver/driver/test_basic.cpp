@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shortest way from nothing to the result of a kernel, properties, and contexts.
+// Properties of the device and of the driver, and contexts.
 #include <algorithm>
 #include <string_view>
 
@@ -113,46 +113,4 @@ TEST(contexts) {
     OK(ze.zeContextMakeMemoryResident(other, device, p, 4096));
     OK(ze.zeContextEvictMemory(other, device, p, 4096));
     OK(ze.zeContextDestroy(other));
-}
-
-TEST(first_kernel) {
-    const auto module = load_module("kernels.spv");
-    const auto kernel = make_kernel("scale", module);
-    const auto list = immediate_list();
-    const int n = 1000;
-    const auto a = shared<int>(n * sizeof(int)), b = shared<int>(n * sizeof(int));
-    for (int i = 0; i < n; i++)
-        a[i] = i, b[i] = 0;
-    set_args(kernel, a, b, 3);
-    launch(list, kernel, n / 10, 10);
-    finish(list);
-    for (int i = 0; i < n; i++)
-        CHECK(b[i] == 3 * i);
-}
-
-TEST(nulls) {
-    if (!direct && !std::getenv("ZE_ENABLE_PARAMETER_VALIDATION"))
-        return; // a loader with several drivers looks into handles before it calls the driver
-    REFUSED(INVALID_NULL_HANDLE, ze.zeDriverGetProperties(nullptr, nullptr));
-    REFUSED(INVALID_NULL_POINTER, ze.zeDriverGetProperties(driver, nullptr));
-    REFUSED(INVALID_NULL_POINTER, ze.zeDeviceGet(driver, nullptr, nullptr));
-    REFUSED(INVALID_NULL_POINTER, ze.zeDeviceGetProperties(device, nullptr));
-    REFUSED(INVALID_NULL_HANDLE, ze.zeDeviceGetComputeProperties(nullptr, nullptr));
-    REFUSED(INVALID_NULL_POINTER, ze.zeContextCreate(driver, nullptr, &context));
-    REFUSED(INVALID_NULL_HANDLE, ze.zeContextDestroy(nullptr));
-    REFUSED(INVALID_NULL_POINTER, ze.zeModuleCreate(context, device, nullptr, nullptr, nullptr));
-    REFUSED(INVALID_NULL_HANDLE, ze.zeModuleDestroy(nullptr));
-    REFUSED(INVALID_NULL_HANDLE, ze.zeKernelSetArgumentValue(nullptr, 0, 0, nullptr));
-    REFUSED(INVALID_NULL_HANDLE, ze.zeKernelDestroy(nullptr));
-    REFUSED_APPEND(INVALID_NULL_HANDLE, zeCommandListAppendBarrier, nullptr);
-    REFUSED_APPEND(INVALID_NULL_HANDLE, zeCommandListAppendLaunchKernel, nullptr, nullptr, nullptr);
-    REFUSED(INVALID_NULL_HANDLE, ze.zeCommandQueueExecuteCommandLists(nullptr, 1, nullptr, nullptr));
-    REFUSED(INVALID_NULL_HANDLE, ze.zeEventHostSignal(nullptr));
-    REFUSED(INVALID_NULL_HANDLE, ze.zeFenceReset(nullptr));
-    REFUSED(INVALID_NULL_POINTER, ze.zeMemFree(context, nullptr));
-    const auto list = immediate_list();
-    REFUSED_APPEND(INVALID_NULL_HANDLE, zeCommandListAppendLaunchKernel, list, nullptr, nullptr);
-    REFUSED_APPEND(INVALID_NULL_POINTER, zeCommandListAppendMemoryCopy, list, nullptr, nullptr, 1);
-    REFUSED(INVALID_NULL_HANDLE, ze.zeCommandListAppendSignalEvent(list, nullptr));
-    REFUSED(INVALID_SIZE, ze.zeCommandListAppendBarrier(list, nullptr, 2, nullptr));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The exported tables: for every version that a loader may ask with, exactly the slots of that version are
-// filled.
+// filled. Every function of them refuses null handles and null pointers.
 #include <dlfcn.h>
 
 #include <level_zero/ze_ddi.h>
@@ -10,8 +10,25 @@
 
 #include "ze_test.h"
 
+/// The number of slots that the headers declare for a getter's table. 0 for getters that are not in the
+/// headers: they are found here only.
+namespace headers {
+template <class Table>
+std::integral_constant<size_t, sizeof(Table) / sizeof(void *)>
+slots(ze_result_t (*)(ze_api_version_t, Table *), int);
+std::integral_constant<size_t, 0> slots(void (*)(), long);
+#define ZE_CPU_TABLE(getter) void getter();
+#define ZE_CPU_HAS(minor, name)
+#define ZE_CPU_NEWER(minor, name)
+#define ZE_CPU_LACKS(minor, name)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"
+} // namespace headers
+
 namespace {
 
+using namespace headers;
 using Getter = ze_result_t (*)(ze_api_version_t, void *);
 constexpr size_t room = 128;
 void *const poison = reinterpret_cast<void *>(uintptr_t(0x5a5a5a5a));
@@ -41,10 +58,10 @@ size_t filled(Getter getter, uint32_t minor) {
 
 void check_core(const char *name, size_t slots_in_header) {
     Getter getter = find(name);
-    const uint32_t header = uint32_t(ZE_API_VERSION_CURRENT);
-    if (ZE_MINOR_VERSION(header) <= 18 && filled(getter, ZE_MINOR_VERSION(header)) != slots_in_header) {
-        std::printf("%s fills %zu slots, the headers have %zu\n", name,
-                    filled(getter, ZE_MINOR_VERSION(header)), slots_in_header);
+    const uint32_t header = ZE_MINOR_VERSION(uint32_t(ZE_API_VERSION_CURRENT));
+    if (slots_in_header && header <= 18 && filled(getter, header) != slots_in_header) {
+        std::printf("%s fills %zu slots, the headers have %zu\n", name, filled(getter, header),
+                    slots_in_header);
         std::exit(1);
     }
     size_t before = 0;
@@ -59,9 +76,8 @@ void check_core(const char *name, size_t slots_in_header) {
 }
 
 void check_tool(const char *name) {
-    Getter getter = find(name);
     void *table[room] = {};
-    OK(getter(ZE_API_VERSION_CURRENT, table));
+    OK(find(name)(ZE_API_VERSION_CURRENT, table));
 }
 
 TEST(lacking) {
@@ -93,34 +109,8 @@ TEST(drivers_by_type) {
     REFUSED(UNINITIALIZED, ze.zeInit(ZE_INIT_FLAG_GPU_ONLY));
 }
 
-} // namespace
-
 TEST(tables) {
-#define CORE(getter, type) check_core(#getter, sizeof(type) / sizeof(void *))
-    CORE(zeGetGlobalProcAddrTable, ze_global_dditable_t);
-    CORE(zeGetDriverProcAddrTable, ze_driver_dditable_t);
-    CORE(zeGetDeviceProcAddrTable, ze_device_dditable_t);
-    CORE(zeGetDeviceExpProcAddrTable, ze_device_exp_dditable_t);
-    CORE(zeGetContextProcAddrTable, ze_context_dditable_t);
-    CORE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t);
-    CORE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t);
-    CORE(zeGetImageProcAddrTable, ze_image_dditable_t);
-    CORE(zeGetImageExpProcAddrTable, ze_image_exp_dditable_t);
-    CORE(zeGetFenceProcAddrTable, ze_fence_dditable_t);
-    CORE(zeGetEventPoolProcAddrTable, ze_event_pool_dditable_t);
-    CORE(zeGetEventProcAddrTable, ze_event_dditable_t);
-    CORE(zeGetEventExpProcAddrTable, ze_event_exp_dditable_t);
-    CORE(zeGetModuleProcAddrTable, ze_module_dditable_t);
-    CORE(zeGetModuleBuildLogProcAddrTable, ze_module_build_log_dditable_t);
-    CORE(zeGetKernelProcAddrTable, ze_kernel_dditable_t);
-    CORE(zeGetKernelExpProcAddrTable, ze_kernel_exp_dditable_t);
-    CORE(zeGetSamplerProcAddrTable, ze_sampler_dditable_t);
-    CORE(zeGetPhysicalMemProcAddrTable, ze_physical_mem_dditable_t);
-    CORE(zeGetMemProcAddrTable, ze_mem_dditable_t);
-    CORE(zeGetVirtualMemProcAddrTable, ze_virtual_mem_dditable_t);
-    CORE(zeGetFabricVertexExpProcAddrTable, ze_fabric_vertex_exp_dditable_t);
-    CORE(zeGetFabricEdgeExpProcAddrTable, ze_fabric_edge_exp_dditable_t);
-#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_TABLE(getter) check_core(#getter, decltype(slots(getter, 0))::value);
 #define ZE_CPU_HAS(minor, name)
 #define ZE_CPU_NEWER(minor, name)
 #define ZE_CPU_LACKS(minor, name)
@@ -128,3 +118,75 @@ TEST(tables) {
 #define ZE_CPU_EMPTY(getter) check_tool(#getter);
 #include "border/tables.def"
 }
+
+template <class T> constexpr bool is_complete = requires { sizeof(T); };
+template <class T>
+constexpr bool is_handle = std::is_pointer_v<T> && std::is_class_v<std::remove_pointer_t<T>> &&
+                           !is_complete<std::remove_pointer_t<T>>;
+template <class T, class Tuple> constexpr bool has = false;
+template <class T, class... All> constexpr bool has<T, std::tuple<All...>> = (std::is_same_v<T, All> || ...);
+template <class T>
+constexpr bool is_output =
+    std::is_pointer_v<T> && !is_handle<T> && !std::is_const_v<std::remove_pointer_t<T>>;
+
+/// Valid handles of most types.
+struct Handles {
+    Owned<ze_command_queue_handle_t> queue = make_queue();
+    Owned<ze_kernel_handle_t> kernel = make_kernel("add_one");
+    Owned<ze_event_pool_handle_t> pool = make_pool(1);
+    Owned<ze_event_handle_t> event = make_event(pool, 0);
+    std::tuple<ze_driver_handle_t, ze_device_handle_t, ze_context_handle_t, ze_command_list_handle_t,
+               ze_command_queue_handle_t, ze_module_handle_t, ze_kernel_handle_t, ze_event_pool_handle_t,
+               ze_event_handle_t>
+        all{driver, device, context, list, queue, loaded("kernels.spv"), kernel, pool, event};
+
+    template <class T> static constexpr bool have = !is_handle<T> || has<T, decltype(all)>;
+    /// A handle, or a null pointer or 0.
+    template <class T> T get() const {
+        if constexpr (is_handle<T>)
+            return std::get<T>(all);
+        else
+            return T();
+    }
+};
+
+int wrong = 0; // calls with an unexpected result
+
+/// Passes nothing but nulls, and then valid handles without the pointer through which the function answers.
+template <class First, class... A>
+void check_nulls(const Handles &handles, const char *name, ze_result_t (*call)(First, A...)) {
+    using Last = std::tuple_element_t<sizeof...(A), std::tuple<First, A...>>;
+    const auto refused = [&](ze_result_t wanted, auto... arguments) {
+        const ze_result_t result = call(arguments...);
+        if (result == wanted)
+            return;
+        std::printf("%s gave 0x%x and not 0x%x\n", name, unsigned(result), unsigned(wanted));
+        wrong++;
+    };
+    if constexpr (is_handle<First>)
+        refused(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, First(), A()...);
+    if constexpr (is_handle<First> && is_output<Last> && !std::is_same_v<Last, ze_event_handle_t *> &&
+                  (Handles::have<First> && ... && Handles::have<A>))
+        refused(ZE_RESULT_ERROR_INVALID_NULL_POINTER, handles.get<First>(), handles.get<A>()...);
+}
+template <class R, class... A> void check_nulls(const Handles &, const char *, R (*)(A...)) {}
+
+TEST(nulls) {
+    const Handles handles;
+#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_HAS(minor, name) check_nulls(handles, #name, ze.name);
+#define ZE_CPU_NEWER(minor, name) ZE_CPU_HAS(minor, name)
+#define ZE_CPU_LACKS(minor, name)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"
+    CHECK(wrong == 0);
+    REFUSED(INVALID_NULL_POINTER, ze.zeContextCreate(driver, nullptr, &context));
+    REFUSED(INVALID_NULL_POINTER, ze.zeKernelCreate(loaded("kernels.spv"), nullptr, nullptr));
+    REFUSED_APPEND(INVALID_NULL_HANDLE, zeCommandListAppendLaunchKernel, list, nullptr, nullptr);
+    REFUSED_APPEND(INVALID_NULL_POINTER, zeCommandListAppendMemoryCopy, list, nullptr, nullptr, 1);
+    REFUSED(INVALID_NULL_HANDLE, ze.zeCommandListAppendSignalEvent(list, nullptr));
+    REFUSED(INVALID_SIZE, ze.zeCommandListAppendBarrier(list, nullptr, 2, nullptr));
+}
+
+} // namespace

@@ -7,8 +7,7 @@ using namespace ze_cpu;
 
 /// Events of the host, for commands to wait for.
 struct Gates {
-    Owned<ze_event_pool_handle_t> pool = make_pool(2);
-    Owned<ze_event_handle_t> of[2] = {make_event(pool, 0), make_event(pool, 1)};
+    Owned<ze_event_handle_t> of[2] = {make_event(), make_event()};
     const Owned<ze_event_handle_t> &operator[](int i) const { return of[i]; }
     void close() const {
         for (ze_event_handle_t gate : of)

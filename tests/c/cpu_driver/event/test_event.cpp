@@ -35,8 +35,7 @@ TEST(host_side) {
 
 /// The host holds back commands on several lists, which are already appended.
 TEST(host_signals_device) {
-    const auto pool = make_pool(4);
-    const auto start = make_event(pool, 0), middle = make_event(pool, 1), end = make_event(pool, 2);
+    const auto start = make_event(), middle = make_event(), end = make_event();
     const auto first = immediate_list(), second = immediate_list();
     const auto add = make_kernel("add_one");
     const auto a = shared<int>(4);
@@ -65,37 +64,11 @@ TEST(host_signals_device) {
     }
 }
 
-/// Two lists hand a counter to each other through events that the device resets.
-TEST(ping_pong) {
-    const auto pool = make_pool(2);
-    const auto ping = make_event(pool, 0), pong = make_event(pool, 1);
-    const auto left = immediate_list(), right = immediate_list();
-    const auto add = make_kernel("add_one");
-    const auto a = shared<int>(4);
-    *a = 0;
-    set_arg(add, 0, a);
-    const int rounds = 100;
-    for (int i = 0; i < rounds; i++) {
-        launch(left, add, 1, 1, ping);
-        OK(ze.zeCommandListAppendWaitOnEvents(right, 1, &ping));
-        OK(ze.zeCommandListAppendEventReset(right, ping));
-        launch(right, add, 1, 1, pong);
-        OK(ze.zeCommandListAppendWaitOnEvents(left, 1, &pong));
-        OK(ze.zeCommandListAppendEventReset(left, pong));
-    }
-    finish(left);
-    finish(right);
-    CHECK(*a == 2 * rounds);
-    NOT_READY(ze.zeEventQueryStatus(ping));
-    NOT_READY(ze.zeEventQueryStatus(pong));
-}
-
 /// Regular lists that signal, wait and reset the same event, executed several times on two queues.
 TEST(recorded) {
     const Owned<ze_command_queue_handle_t> queues[] = {make_queue(), make_queue()};
     const auto producer = regular_list(), consumer = regular_list();
-    const auto pool = make_pool(1);
-    const auto event = make_event(pool, 0);
+    const auto event = make_event();
     const auto add = make_kernel("add_one");
     const auto a = shared<int>(4);
     int copy = 0;
@@ -119,18 +92,14 @@ TEST(recorded) {
 
 /// An event stays signalled while a command is about to signal it again.
 TEST(signalled_twice) {
-    const auto pool = make_pool(2);
-    const auto event = make_event(pool, 0), start = make_event(pool, 1);
+    const auto event = make_event(), start = make_event();
     const auto list = immediate_list(), other = immediate_list();
     OK(ze.zeEventHostSignal(event));
     for (int round = 0; round < 2; round++) { // signalled by the host, then by the device
         OK(ze.zeCommandListAppendWaitOnEvents(list, 1, &start));
         OK(ze.zeCommandListAppendSignalEvent(list, event));
         OK(ze.zeEventQueryStatus(event));
-        const auto spin = make_kernel("spin");
-        int out[1] = {};
-        set_args(spin, &out[0], 200000000);
-        launch(other, spin, 1, 1, event);
+        spin(other, 200000000, event);
         OK(ze.zeEventQueryStatus(event));
         OK(ze.zeEventHostSynchronize(event, 0));
         OK(ze.zeEventHostSignal(start));
@@ -147,13 +116,9 @@ TEST(signalled_twice) {
 
 /// A reset does not take away a signal that is yet to come.
 TEST(reset_before_the_signal) {
-    const auto pool = make_pool(1);
-    const auto event = make_event(pool, 0);
+    const auto event = make_event();
     const auto list = immediate_list(), other = immediate_list();
-    const auto spin = make_kernel("spin");
-    int out[1] = {};
-    set_args(spin, &out[0], 200000000);
-    launch(list, spin, 1, 1, event);
+    const volatile int *out = spin(list, 200000000, event);
     OK(ze.zeEventHostReset(event));
     OK(ze.zeCommandListAppendEventReset(other, event));
     finish(other);
@@ -164,8 +129,7 @@ TEST(reset_before_the_signal) {
 
 /// A list whose wait is never satisfied can still be destroyed.
 TEST(abandoned) {
-    const auto pool = make_pool(1);
-    const auto never = make_event(pool, 0);
+    const auto never = make_event();
     const auto list = immediate_list();
     OK(ze.zeCommandListAppendWaitOnEvents(list, 1, &never));
     append(ze.zeCommandListAppendBarrier, list);
@@ -176,8 +140,7 @@ TEST(signalled_often) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return; // the sanitizers keep memory
 #endif
-    const auto pool = make_pool(1);
-    const auto event = make_event(pool, 0);
+    const auto event = make_event();
     const auto queue = make_queue();
     const auto list = regular_list();
     int from = 1, to = 0;

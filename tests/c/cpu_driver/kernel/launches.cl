@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that count work-groups and work-items, with arguments whose sizes programs get wrong, and
-// with attributes.
-kernel void count_shapes(global int *groups_of_shape) {
-    if (get_local_linear_id() == 0)
-        atomic_inc(&groups_of_shape[get_num_groups(0) * 16 + get_num_groups(1)]);
-}
-
+// Kernels that count work-items, with arguments whose sizes programs get wrong, and with attributes.
 kernel void count_items(global int *count) {
     atomic_inc(count);
 }

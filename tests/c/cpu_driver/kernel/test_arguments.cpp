@@ -41,15 +41,18 @@ TEST(sizes) {
     set(kernel, 3, 9, tail);       // without the padding at its end
     set(kernel, 4, 8, nullptr);
     launch(list, kernel, 1, 1);
+    set(kernel, 4, 8, &pointer); // captured at the append: this must not be seen
     finish(list);
     CHECK(out[0] == UINT32_MAX && out[1] == 21 && out[2] == 6 && out[3] == 1007 && out[4] == 77);
 
     set(kernel, 0, 1, &minus_one);
     set(kernel, 1, 0, nullptr);
     set(kernel, 3, sizeof(Tail), nullptr);
+    pointer = nullptr;
+    set(kernel, 4, 8, &pointer);
     launch(list, kernel, 1, 1);
     finish(list);
-    CHECK(out[0] == 255 && out[1] == 0 && out[3] == 0);
+    CHECK(out[0] == 255 && out[1] == 0 && out[3] == 0 && out[4] == 77);
 
     set(kernel, 0, 9, tail, bad_size);
     set(kernel, 0, 0, &wide, bad_size);
@@ -60,6 +63,12 @@ TEST(sizes) {
     set(kernel, 4, 4, &pointer, bad_size);
     set(kernel, 4, 16, &pointer, bad_size);
     set(kernel, 4, 16, nullptr, bad_size);
+    set(kernel, 7, 4, &minus_one, ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
+
+    const auto incomplete = make_kernel("sizes", loaded("launches.spv"));
+    const ze_group_count_t groups{1, 1, 1};
+    set(incomplete, 0, 8, &wide);
+    REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendLaunchKernel, list, incomplete, &groups);
 }
 
 /// An integer may have more bytes than the argument if its value fits.

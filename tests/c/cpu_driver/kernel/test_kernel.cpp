@@ -1,77 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel arguments of all kinds, group sizes, properties.
+// Local memory, many types, group sizes, properties. test_arguments.cpp has the sizes of arguments.
 #include "ze_test.h"
 
 #include <algorithm>
 
 #include "spirv_edit.h"
-
-struct Args { // as in kernels.cl
-    char tag;
-    uint64_t out;
-    alignas(8) short v[4];
-    int n[3];
-};
-
-TEST(structures) {
-    const auto kernel = make_kernel("by_value");
-    std::vector<unsigned char> memory(64 + 1);
-    unsigned char *odd = memory.data() + 3; // memory from malloc, odd offset
-    odd[0] = 100;
-    int table[2] = {0, 20};
-    int *out = static_cast<int *>(std::malloc(8)) + 1;
-    Args args{};
-    args.tag = 1;
-    args.out = reinterpret_cast<uintptr_t>(out);
-    args.v[2] = 3;
-    args.n[0] = 4, args.n[2] = 5;
-    set_arg(kernel, 0, odd);
-    int *table_pointer = table;
-    set_arg(kernel, 1, table_pointer);
-    set_arg(kernel, 2, args);
-    launch(list, kernel, 1, 1);
-    args.tag = 50; // captured at the append: this must not be seen
-    set_arg(kernel, 2, args);
-    finish(list);
-    CHECK(out[0] == 1 + 4 + 5 + 3 + 100 + 20);
-    launch(list, kernel, 1, 1);
-    finish(list);
-    CHECK(out[0] == 50 + 4 + 5 + 3 + 100 + 20);
-    REFUSED(INVALID_KERNEL_ARGUMENT_SIZE, ze.zeKernelSetArgumentValue(kernel, 2, sizeof args - 5, &args));
-    std::free(out - 1);
-}
-
-TEST(bad_arguments) {
-    const auto kernel = make_kernel("scale");
-    int value = 1;
-    REFUSED(INVALID_KERNEL_ARGUMENT_INDEX, ze.zeKernelSetArgumentValue(kernel, 3, 4, &value));
-    const int64_t wide = int64_t(1) << 40;
-    REFUSED(INVALID_KERNEL_ARGUMENT_SIZE, ze.zeKernelSetArgumentValue(kernel, 2, 8, &wide));
-    REFUSED(INVALID_KERNEL_ARGUMENT_SIZE, ze.zeKernelSetArgumentValue(kernel, 0, 4, &value));
-    ze_group_count_t groups{1, 1, 1};
-    REFUSED_APPEND(INVALID_ARGUMENT, zeCommandListAppendLaunchKernel, list, kernel,
-                   &groups); // not all arguments are set
-}
-
-TEST(null_pointers) {
-    const auto kernel = make_kernel("null_check");
-    const auto out = shared<int>(4);
-    int *const null = nullptr;
-    set_arg(kernel, 1, out);
-    for (int variant = 0; variant < 3; variant++) {
-        if (variant == 0)
-            OK(ze.zeKernelSetArgumentValue(kernel, 0, sizeof(void *), nullptr));
-        else if (variant == 1)
-            set_arg(kernel, 0, out);
-        else
-            set_arg(kernel, 0, null);
-        out[0] = 7;
-        launch(list, kernel, 1, 1);
-        finish(list);
-        CHECK(out[0] == (variant != 1));
-    }
-}
 
 static void local_sum(ze_module_handle_t of) {
     const auto kernel = make_kernel("local_sum", of);

@@ -72,15 +72,6 @@ TEST(bad_input) {
         REFUSED(INVALID_ARGUMENT, ze.zeMemSetAtomicAccessAttributeExp(context, device, memory, bytes, both));
     CHECK(attributes(memory, bytes) == 0);
     REFUSED(INVALID_NULL_POINTER, ze.zeMemSetAtomicAccessAttributeExp(context, device, nullptr, bytes, 0));
-    REFUSED(INVALID_NULL_POINTER,
-            ze.zeMemGetAtomicAccessAttributeExp(context, device, memory, bytes, nullptr));
-    if (direct) {
-        uint32_t value = 0;
-        REFUSED(INVALID_NULL_HANDLE, ze.zeMemSetAtomicAccessAttributeExp(nullptr, device, memory, bytes, 0));
-        REFUSED(INVALID_NULL_HANDLE, ze.zeMemSetAtomicAccessAttributeExp(context, nullptr, memory, bytes, 0));
-        REFUSED(INVALID_NULL_HANDLE,
-                ze.zeMemGetAtomicAccessAttributeExp(nullptr, device, memory, bytes, &value));
-    }
 
     void *of_host_only = allocate(ZE_MEMORY_TYPE_HOST, bytes);
     REFUSED(INVALID_ARGUMENT,

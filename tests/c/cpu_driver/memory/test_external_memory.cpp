@@ -13,37 +13,6 @@ constexpr size_t bytes = 20000; // no whole number of pages
 const ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
 const ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
 
-/// File descriptors for other APIs: exported with an allocation's properties, and imported by an
-/// allocation.
-TEST(external) {
-    ze_external_memory_export_desc_t wanted{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC, nullptr,
-                                            ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD};
-    ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &wanted, 0, 0};
-    void *first = nullptr, *second = nullptr;
-    OK(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &first));
-    ze_external_memory_export_fd_t out{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
-                                       ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
-    auto properties =
-        of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES, &out);
-    OK(ze.zeMemGetAllocProperties(context, first, &properties, nullptr));
-    CHECK(out.fd >= 0);
-    ze_external_memory_import_fd_t in{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, nullptr,
-                                      ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, out.fd};
-    desc.pNext = &in;
-    OK(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second));
-    close(out.fd); // the program's own; the allocations have theirs
-    CHECK(first != second);
-    std::memset(first, 1, bytes);
-    CHECK(std::memcmp(first, second, bytes) == 0);
-    OK(ze.zeMemFree(context, first));
-    CHECK(static_cast<char *>(second)[bytes - 1] == 1);
-    OK(ze.zeMemFree(context, second));
-
-    wanted.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
-    desc.pNext = &wanted;
-    REFUSED(UNSUPPORTED_ENUMERATION, ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second));
-}
-
 /// The calls that may import a file descriptor. Each maps the memory and returns its address.
 using Importer = ze_result_t (*)(const ze_external_memory_import_fd_t &, void *&);
 const Importer importers[] = {
@@ -92,23 +61,33 @@ ze_result_t create_image(const void *next) {
     return ze.zeImageCreate(context, device, &desc, &image);
 }
 
-/// Memory of this driver is the same memory after each kind of import. Any other descriptor is refused.
+/// Exported memory is the same memory after each kind of import. Any other descriptor is refused.
 TEST(imports) {
-    ze_ipc_mem_handle_t handle{};
-    const auto memory = shared<char>(bytes);
-    OK(ze.zeMemGetIpcHandle(context, memory, &handle));
+    ze_external_memory_export_desc_t wanted{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC, nullptr,
+                                            ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD};
+    const ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &wanted, 0, 0};
+    char *memory = static_cast<char *>(got(ze.zeMemAllocDevice, context, &desc, bytes, 0, device));
+    ze_external_memory_export_fd_t out{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
+                                       ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
+    auto properties =
+        of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES, &out);
+    OK(ze.zeMemGetAllocProperties(context, memory, &properties, nullptr));
     ze_external_memory_import_fd_t in{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, nullptr,
-                                      ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
-    std::memcpy(&in.fd, handle.data, sizeof in.fd);
+                                      ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, out.fd};
     const int own = in.fd;
     char value = 0;
+    void *last = nullptr;
     for (const Importer import : importers) {
         void *again = nullptr;
         OK(import(in, again));
         CHECK(again && again != memory);
         *memory = ++value;
         CHECK(*static_cast<char *>(again) == value);
+        last = again;
     }
+    memory[bytes - 1] = value;
+    OK(ze.zeMemFree(context, memory)); // the importers have the memory
+    CHECK(static_cast<char *>(last)[bytes - 1] == value);
     REFUSED(UNSUPPORTED_FEATURE, create_image(&in));
     SAYS("external memory");
 
@@ -144,6 +123,9 @@ TEST(imports) {
     close(second.fd);
     in.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_WIN32;
     REFUSED(UNSUPPORTED_ENUMERATION, ze.zeMemAllocDevice(context, &on_device, bytes, 0, device, &p));
+    wanted.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
+    REFUSED(UNSUPPORTED_ENUMERATION, ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &p));
+    close(own); // the program's own; the allocations have theirs
 }
 
 } // namespace

@@ -15,24 +15,20 @@ namespace {
 
 constexpr int count = 5000; // no whole number of pages
 constexpr size_t bytes = count * sizeof(int);
-/// The other process: adds 1 to what it is sent.
+/// The other process adds 1 to what it is sent.
 void serve(int socket) {
-    const auto module = load_module("kernels.spv");
-    const auto add = make_kernel("add_one", module);
+    const auto add = make_kernel("add_one");
     const auto list = immediate_list();
-    for (;;) {
-        int descriptor = -1;
-        Message message = receive(socket, descriptor); // 'o': open and add, 'r': must be refused
-        put_descriptor(descriptor, message.memory);
-        if (message.kind == 'x')
-            break;
-        void *memory = nullptr, *again = nullptr;
-        ze_result_t result = ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &memory);
-        if (message.kind == 'r') {
-            REFUSED(INVALID_ARGUMENT, result);
-        } else {
+    serve_all(
+        socket, &Message::memory, [&](const Message &message) { // 'o': open and add, 'r': must be refused
+            void *memory = nullptr;
+            const ze_result_t result = ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &memory);
+            if (message.kind == 'r') {
+                REFUSED(INVALID_ARGUMENT, result);
+                return;
+            }
             OK(result);
-            OK(ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &again));
+            void *again = got(ze.zeMemOpenIpcHandle, context, device, message.memory, 0);
             CHECK(again != memory);
             set_arg(add, 0, memory);
             launch(list, add, count / 8, 8);
@@ -42,12 +38,7 @@ void serve(int socket) {
             OK(ze.zeMemCloseIpcHandle(context, memory));
             REFUSED(INVALID_ARGUMENT, ze.zeMemCloseIpcHandle(context, memory));
             OK(ze.zeMemCloseIpcHandle(context, again));
-        }
-        if (descriptor >= 0)
-            close(descriptor);
-        answer(socket);
-    }
-    OK(ze.zeContextDestroy(context));
+        });
 }
 
 int *allocate(ze_memory_type_t type) {
@@ -182,8 +173,7 @@ void freed_pages() {
 /// Kernels that are submitted before and during the first export must not lose what they write.
 void export_under_way() {
     constexpr int many = 4 << 20, launches = 20;
-    const auto module = load_module("kernels.spv");
-    const auto add = make_kernel("add_one", module);
+    const auto add = make_kernel("add_one");
     const auto list = immediate_list();
     for (int round = 0; round < 5; round++) {
         void *memory = ::allocate(ZE_MEMORY_TYPE_DEVICE, many * sizeof(int));
@@ -211,8 +201,7 @@ void export_under_way() {
 /// The first export waits for a kernel that runs until the host ends it, and the host needs the driver before
 /// it does.
 void export_during_a_long_kernel() {
-    const auto module = load_module("kernels.spv");
-    const auto until_told = make_kernel("until_told", module);
+    const auto until_told = make_kernel("until_told");
     const auto list = immediate_list();
     const auto flag = shared<volatile int>(sizeof(int));
     int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
@@ -244,20 +233,15 @@ void export_during_a_long_kernel() {
 } // namespace
 
 int main(int argc, char **argv) {
-    open_driver(argc, argv);
-    if (argc > 2) {
-        serve(std::atoi(argv[2]));
-        return 0;
-    }
-    {
-        Other other(argv);
+    const auto with_other = [](Other &other) {
         of_each_kind(other);
         freed_first(other);
         forged(other);
-    }
-    freed_pages();
-    export_under_way();
-    export_during_a_long_kernel();
-    OK(ze.zeContextDestroy(context));
-    std::puts("ok");
+    };
+    const auto alone = [] {
+        freed_pages();
+        export_under_way();
+        export_during_a_long_kernel();
+    };
+    return main_of_both(argc, argv, serve, with_other, alone);
 }

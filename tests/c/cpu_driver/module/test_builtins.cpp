@@ -128,11 +128,8 @@ TEST(in_threads) {
         thread.join();
 }
 
-TEST(linked) {
-    const Code library = read_file("library.spv"), importer = read_file("builtins_importer.spv");
-    Owned<ze_module_handle_t> module, own;
-    OK(build_linked({library, builtins(), importer}, &module));
-    check_multiply(module, 1, product);
+/// Calls a builtin and a function of another module.
+static void check_multiply_more(ze_module_handle_t module) {
     const auto a = shared<int>(lanes * sizeof(int));
     for (int i = 0; i < lanes; i++)
         a[i] = i;
@@ -142,8 +139,20 @@ TEST(linked) {
     launch(list, kernel, 1, lanes);
     for (int i = 0; i < lanes; i++)
         CHECK(a[i] == (i + depth * 2) * 3 + 1);
+}
+
+/// Linked when the module is created, and later.
+TEST(linked) {
+    Owned<ze_module_handle_t> module, own;
+    OK(build_linked({read_file("library.spv"), builtins(), read_file("builtins_importer.spv")}, &module));
+    check_multiply(module, 1, product);
+    check_multiply_more(module);
     OK(build_linked({read_file("builtins_own.spv"), builtins()}, &own));
     check_multiply(own, 1, plus_1000);
+    const auto importer = load_module("builtins_importer.spv"), library = load_module("library.spv");
+    ze_module_handle_t both[] = {importer, library};
+    OK(ze.zeModuleDynamicLink(2, both, nullptr));
+    check_multiply_more(importer);
 }
 
 TEST(refused) {

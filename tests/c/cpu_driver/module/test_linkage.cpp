@@ -184,23 +184,6 @@ TEST(many_modules) {
     CHECK(run(user, "use_library", 0)[0] == 224);
 }
 
-/// A module imports a builtin that this driver has itself, and a function of another module.
-TEST(builtins) {
-    const auto importer = load_module("builtins_importer.spv"), library = load_module("library.spv");
-    CHECK(has_imports(importer));
-    OK(link({importer, library}));
-    const int lanes = 16;
-    const auto a = shared<int>(lanes * sizeof(int));
-    for (int i = 0; i < lanes; i++)
-        a[i] = i;
-    const auto kernel = make_kernel("multiply_more", importer);
-    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
-    set_arg(kernel, 0, a);
-    launch(list, kernel, 1, lanes);
-    for (int i = 0; i < lanes; i++)
-        CHECK(a[i] == (i + 32 * 2) * 3 + 1);
-}
-
 static std::string inspect(std::vector<ze_module_handle_t> modules, uint32_t flags) {
     ze_linkage_inspection_ext_desc_t desc{ZE_STRUCTURE_TYPE_LINKAGE_INSPECTION_EXT_DESC, nullptr, flags};
     ze_module_build_log_handle_t log = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules: specialisation constants, logs, native binaries, several inputs linked, bad input.
+// Modules: specialisation constants, logs, native binaries, bad input.
 #include "ze_test.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ TEST(flags) {
 static void check_names_and_properties(ze_module_handle_t module) {
     uint32_t count = 0;
     OK(ze.zeModuleGetKernelNames(module, &count, nullptr));
-    CHECK(count == 12);
+    CHECK(count == 10);
     std::vector<const char *> names(count);
     OK(ze.zeModuleGetKernelNames(module, &count, names.data()));
     CHECK(
@@ -139,10 +139,4 @@ TEST(bad_spirv) {
 
 TEST(names_and_properties) {
     check_names_and_properties(loaded("kernels.spv"));
-}
-
-TEST(linked) {
-    Owned<ze_module_handle_t> module;
-    OK(build_linked({read_file("library.spv"), read_file("importer.spv")}, &module));
-    CHECK(run(module, "use_imported", 5)[0] == 16);
 }

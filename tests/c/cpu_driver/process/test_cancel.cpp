@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pthread_cancel() of threads inside of the driver; test_life_cycle.cpp cancels those that wait for the host.
+// pthread_cancel() of threads inside of the driver; test_life_cycle.cpp cancels those that wait for the host,
+// c/life/test_cancellation.cpp those that have disabled it.
 #include <functional>
 
 #include <pthread.h>
@@ -11,7 +12,8 @@
 
 using Wait = std::function<void()>;
 
-static pthread_t start(const Wait &wait) {
+/// Cancels a thread that calls `wait`. Nothing but the cancellation ends the wait.
+static void cancel(const Wait &wait) {
     pthread_t thread;
     CHECK(!pthread_create(
         &thread, nullptr,
@@ -20,12 +22,6 @@ static pthread_t start(const Wait &wait) {
             return nullptr;
         },
         const_cast<Wait *>(&wait)));
-    return thread;
-}
-
-/// Cancels a thread that calls `wait`. Nothing but the cancellation ends the wait.
-static void cancel(const Wait &wait) {
-    const pthread_t thread = start(wait);
     CHECK(!pthread_cancel(thread));
     void *result = nullptr;
     CHECK(!pthread_join(thread, &result));
@@ -59,31 +55,11 @@ static void call_driver(void *event) {
 /// A thread that has left the driver can be cancelled as before, also after a call inside of a call. In a
 /// child of fork(), the thread that appends a function calls it.
 TEST(leave_nested_calls) {
-    const auto pool = make_pool(1);
-    const auto event = make_event(pool, 0);
+    const auto event = make_event();
     CHECK(in_child([&] {
               append(ze.zeCommandListAppendHostFunction, list, call_driver, ze_event_handle_t(event),
                      nullptr);
               int state = PTHREAD_CANCEL_DISABLE;
               CHECK(!pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state) && state == PTHREAD_CANCEL_ENABLE);
           }) == 0);
-}
-
-/// A thread that has disabled cancellation is not cancelled.
-TEST(disabled) {
-    const auto pool = make_pool(1);
-    const auto event = make_event(pool, 0);
-    int from = 5, to = 0;
-    OK(ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, nullptr, 1, &event));
-    const Wait stubborn = [&] {
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
-        OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX));
-        CHECK(to == 5);
-    };
-    const pthread_t thread = start(stubborn);
-    CHECK(!pthread_cancel(thread));
-    OK(ze.zeEventHostSignal(event));
-    void *result = PTHREAD_CANCELED;
-    CHECK(!pthread_join(thread, &result) && !result);
-    finish(list);
 }

@@ -35,8 +35,7 @@ static void use(ze_command_list_handle_t inherited) {
     const auto own = load_module("kernels.spv");
     const auto kernel = make_kernel("add_one", own);
     const auto list = immediate_list();
-    const auto pool = make_pool(2);
-    const auto start = make_event(pool, 0), end = make_event(pool, 1);
+    const auto start = make_event(), end = make_event();
     const auto values = zeros();
     for (int i = 0; i < 20; i++)
         add(list, kernel, values);
@@ -120,8 +119,7 @@ struct Calls {
 
 /// The fork waits for the function, and the function does not wait for the fork.
 TEST(beside_a_host_function) {
-    const auto pool = make_pool(1);
-    const auto event = make_event(pool, 0);
+    const auto event = make_event();
     Calls calls;
     calls.event = event;
     const auto list = immediate_list();

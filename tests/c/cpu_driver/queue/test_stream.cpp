@@ -24,8 +24,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*star
 
 /// A list whose command waits for an event of the host.
 struct HeldBack {
-    Owned<ze_event_pool_handle_t> pool = make_pool(2);
-    Owned<ze_event_handle_t> start = make_event(pool, 0), end = make_event(pool, 1);
+    Owned<ze_event_handle_t> start = make_event(), end = make_event();
     Owned<int *> value = shared<int>(4);
     Owned<ze_kernel_handle_t> add = make_kernel("add_one");
     Owned<ze_command_list_handle_t> list = immediate_list();
@@ -67,13 +66,9 @@ TEST(waits_for_the_device) {
 /// Lists come and go while a kernel runs and another thread waits for it.
 TEST(beside_a_kernel) {
     alarm(110); // a deadlock is a failure
-    const auto pool = make_pool(1);
-    const auto done = make_event(pool, 0);
+    const auto done = make_event();
     const auto list = immediate_list();
-    const auto spin = make_kernel("spin");
-    int out[1] = {};
-    set_args(spin, &out[0], 1000000000);
-    launch(list, spin, 1, 1, done);
+    spin(list, 1000000000, done);
     std::thread waiting([] { OK(ze.zeDeviceSynchronize(device)); });
     for (int i = 0; i < 100; i++)
         immediate_list();
@@ -100,8 +95,7 @@ TEST(long_chain) {
     const int rounds = 5000;
     HeldBack held;
     const Owned<ze_command_list_handle_t> lists[] = {immediate_list(), immediate_list()};
-    const auto pool = make_pool(2);
-    const Owned<ze_event_handle_t> turns[] = {make_event(pool, 0), make_event(pool, 1)};
+    const Owned<ze_event_handle_t> turns[] = {make_event(), make_event()};
     OK(ze.zeCommandListAppendWaitOnEvents(lists[0], 1, &held.end));
     for (int i = 0; i < rounds; i++)
         for (int side = 0; side < 2; side++) {

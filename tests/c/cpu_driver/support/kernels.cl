@@ -14,17 +14,6 @@ kernel void add_one(global int *a) {
     a[get_global_id(0)] += 1;
 }
 
-struct args {
-    char tag;
-    ulong out; // an address: OpenCL C admits no pointers in kernel structures
-    short3 v;
-    int n[3];
-};
-
-kernel void by_value(global const uchar *a, constant int *table, struct args s) {
-    ((global int *)s.out)[0] = s.tag + s.n[0] + s.n[2] + s.v.z + a[0] + table[1];
-}
-
 kernel void specialised(global int *out) {
     out[0] = __spirv_SpecConstant(7, 42);
     out[1] = __spirv_SpecConstant(9, 1000);
@@ -65,10 +54,6 @@ kernel void spin(global volatile int *out, int rounds) {
     for (int i = 0; i < rounds; i++)
         x = x * 1103515245 + 12345;
     out[get_global_id(0)] = x;
-}
-
-kernel void null_check(global const int *p, global int *out) {
-    out[0] = p == 0;
 }
 
 kernel void until_told(global volatile int *flag) {

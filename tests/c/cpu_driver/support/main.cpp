@@ -4,7 +4,7 @@
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     list = immediate_list().release();
-    for (const TestCase &test : TestCase::all()) {
+    for (const test_case &test : test_case::all()) {
         std::printf("%s\n", test.name);
         test.body();
     }

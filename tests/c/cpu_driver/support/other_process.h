@@ -51,13 +51,6 @@ inline Message receive(int socket, int &descriptor) {
     return message;
 }
 
-/// Puts the received descriptor in the place of the sender's, as programs for Intel's GPU driver
-/// do.
-template <class Handle> void put_descriptor(int descriptor, Handle &handle) {
-    if (descriptor >= 0)
-        std::memcpy(handle.data, &descriptor, sizeof descriptor);
-}
-
 /// The other process, as seen from this one. Its main() gets the socket as second argument.
 struct Other {
     int socket = -1;
@@ -92,6 +85,35 @@ struct Other {
     }
 };
 
-inline void answer(int socket) {
-    CHECK(write(socket, "k", 1) == 1);
+/// The other process: calls serve() for each request, until it is asked to end. A received descriptor comes
+/// into the place of the sender's in this handle, as programs for Intel's GPU driver do it.
+template <class Handle, class Serve> void serve_all(int socket, Handle Message::*handle, Serve serve) {
+    for (;;) {
+        int descriptor = -1;
+        Message message = receive(socket, descriptor);
+        if (message.kind == 'x')
+            return;
+        if (descriptor >= 0)
+            std::memcpy((message.*handle).data, &descriptor, sizeof descriptor);
+        serve(message);
+        if (descriptor >= 0)
+            close(descriptor);
+        CHECK(write(socket, "k", 1) == 1);
+    }
+}
+
+/// The main() of such a test.
+inline int main_of_both(
+    int argc, char **argv, void (*serve)(int), void (*test)(Other &), void (*alone)() = [] {}) {
+    open_driver(argc, argv);
+    if (argc > 2) {
+        serve(std::atoi(argv[2]));
+    } else {
+        Other other(argv);
+        test(other);
+        alone();
+    }
+    OK(ze.zeContextDestroy(context));
+    std::puts("ok");
+    return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ze_test.h"
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -147,11 +148,6 @@ void open_driver(int argc, char **argv) {
     context = got(ze.zeContextCreate, driver, &desc);
 }
 
-std::vector<TestCase> &TestCase::all() {
-    static std::vector<TestCase> tests;
-    return tests;
-}
-
 std::string last_refusal() {
     // Loaders have a sentence of their own.
     static const auto ask = reinterpret_cast<decltype(ze.zeDriverGetLastErrorDescription)>(
@@ -292,6 +288,13 @@ Owned<ze_event_handle_t> make_event(ze_event_pool_handle_t pool, uint32_t index)
     return made(ze.zeEventCreate, pool, &desc);
 }
 
+Owned<ze_event_handle_t> make_event() {
+    constexpr uint32_t size = 1024;
+    static const ze_event_pool_handle_t pool = make_pool(size).release();
+    static std::atomic<uint32_t> next{0};
+    return make_event(pool, next++ % size);
+}
+
 void *allocate(ze_memory_type_t type, size_t size, size_t alignment) {
     const ze_device_mem_alloc_desc_t on_device{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
     const ze_host_mem_alloc_desc_t on_host{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
@@ -308,6 +311,15 @@ void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t g
     ze_group_count_t count{groups, 1, 1};
     OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &count, signal, uint32_t(waits.size()),
                                           waits.empty() ? nullptr : waits.data()));
+}
+
+const volatile int *spin(ze_command_list_handle_t list, int rounds, ze_event_handle_t signal) {
+    static int out[1];
+    out[0] = 0;
+    const auto kernel = make_kernel("spin");
+    set_args(kernel, &out[0], rounds);
+    launch(list, kernel, 1, 1, signal);
+    return out;
 }
 
 void finish(ze_command_list_handle_t list) {

@@ -19,6 +19,7 @@
 
 #include "border/entry_points.h"
 #include "child.h"
+#include "test_case.hpp"
 
 /// All functions by their names: ze.zeInit(0). A function that a loader is too old for is the driver's own.
 struct Functions {
@@ -41,20 +42,6 @@ extern ze_init_flags_t first_init_flags; // what open_driver calls zeInit with: 
 
 /// Opens the driver as the first argument says and makes a context. Exits with 77 to skip.
 void open_driver(int argc, char **argv);
-
-/// TEST(name) { ... }: main.cpp opens the driver and runs the tests of a program in the order of its files.
-struct TestCase {
-    TestCase(const char *its_name, void (*its_body)()) : name(its_name), body(its_body) {
-        all().push_back(*this);
-    }
-    static std::vector<TestCase> &all();
-    const char *name;
-    void (*body)();
-};
-#define TEST(name)                                                                                           \
-    static void name();                                                                                      \
-    static const TestCase test_##name(#name, name);                                                          \
-    static void name()
 
 /// A driver that nobody has initialised: its zeInit(), and its reason for the last refusal of that.
 struct UnopenedDriver {
@@ -139,6 +126,9 @@ TEST_DESTROY(ze_kernel_handle_t, zeKernelDestroy)
 TEST_DESTROY(ze_module_handle_t, zeModuleDestroy)
 TEST_DESTROY(ze_sampler_handle_t, zeSamplerDestroy)
 #undef TEST_DESTROY
+inline void destroy(ze_physical_mem_handle_t memory) {
+    OK(ze.zePhysicalMemDestroy(context, memory));
+}
 /// Memory of this driver. Handles point to types without a definition.
 template <class T>
     requires(std::is_void_v<T> || requires { sizeof(T); })
@@ -200,6 +190,7 @@ Owned<ze_event_pool_handle_t> make_pool(uint32_t count,
                                         ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
                                         const void *next = nullptr);
 Owned<ze_event_handle_t> make_event(ze_event_pool_handle_t pool, uint32_t index);
+Owned<ze_event_handle_t> make_event(); // of a pool that all tests share
 void *allocate(ze_memory_type_t type, size_t size, size_t alignment = 0);
 template <class T> Owned<T *> shared(size_t size, size_t alignment = 0) {
     return Owned(static_cast<T *>(allocate(ZE_MEMORY_TYPE_SHARED, size, alignment)));
@@ -218,4 +209,7 @@ template <class... Ts> void set_args(ze_kernel_handle_t kernel, const Ts &...val
 }
 void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups, uint32_t group_size,
             ze_event_handle_t signal = nullptr, std::vector<ze_event_handle_t> waits = {});
+/// Launches a kernel that runs for so many rounds, of a nanosecond or more. Returns what it writes at its
+/// end.
+const volatile int *spin(ze_command_list_handle_t list, int rounds, ze_event_handle_t signal = nullptr);
 void finish(ze_command_list_handle_t list);
