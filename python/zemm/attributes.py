@@ -34,9 +34,10 @@ class Settings:
     """
 
     _kind: ClassVar[str]
+    _library: ClassVar[Any] = library  # a peer of zemm.benchdnn has another one
 
     def __init__(self) -> None:
-        self._handle: Any = library.create(self._kind, f"{self._kind}_create")
+        self._handle: Any = self._library.create(self._kind, f"{self._kind}_create")
         self._made: dict[Any, tuple[Any, ...]] = {}
 
     def __eq__(self, other: object) -> bool:
@@ -48,7 +49,7 @@ class Settings:
 
     def __copy__(self: S) -> S:
         made = type(self).__new__(type(self))
-        made._handle = library.create(self._kind, f"{self._kind}_clone", self._handle)
+        made._handle = self._library.create(self._kind, f"{self._kind}_clone", self._handle)
         made._made = dict(self._made)
         return made
 
@@ -82,7 +83,7 @@ class PostOps(Settings):
         return [index for index, name in enumerate(names) if name in IN_PLACE]
 
     def _append(self, name: str, function: str, *args: Any, words: tuple[Any, ...]) -> None:
-        library.call(f"post_ops_append_{function}", self._handle, *args)
+        self._library.call(f"post_ops_append_{function}", self._handle, *args)
         self._made[len(self._made)] = (name, *words)
 
     def append_sum(
@@ -134,7 +135,7 @@ class Attr(Settings):
 
     def _set(self, what: str, *args: Any, of: int | None = None, words: tuple[Any, ...]) -> None:
         """Call a setter. of: the ARG that it is for. words: the values, for equality and repr."""
-        library.call(f"primitive_attr_set_{what}", self._handle, *(() if of is None else (of,)), *args)
+        self._library.call(f"primitive_attr_set_{what}", self._handle, *(() if of is None else (of,)), *args)
         self._made[re.sub(r"_v\d$", "", what), of] = words
 
     def _set_quantisation(

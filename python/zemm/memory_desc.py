@@ -2,7 +2,7 @@
 """Memory descriptors: the shape, data type and layout of a tensor."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from zemm._library import check, layouts, library
 from zemm._library.check import INT64
@@ -26,6 +26,8 @@ class MemoryDesc:
     arguments make no tensor.
     """
 
+    _library: ClassVar[Any] = library  # a peer of zemm.benchdnn has another one
+
     def __init__(
         self, dims: Dims, data_type: DType, tag: str | None = None, strides: Dims | None = None
     ) -> None:
@@ -45,7 +47,7 @@ class MemoryDesc:
             self._make("memory_desc_create_with_string_tag", *args, c_tag)
 
     def _make(self, function: str, *args: Any) -> None:
-        self._handle: Any = library.create("memory_desc", function, *args)
+        self._handle: Any = self._library.create("memory_desc", function, *args)
 
     @classmethod
     def _new(cls, function: str, *args: Any) -> "MemoryDesc":

@@ -13,11 +13,11 @@ from fuzz_decisions import plans_of
 from support_rows import BY_NAME, constant_id
 
 
-@pytest.mark.parametrize("seconds", [1, pytest.param(60, marks=pytest.mark.full)])
-def test_random_matmuls(seconds: int, tmp_path: Path) -> None:
-    report = fuzz(seconds, 1, failures=tmp_path / "failures")
+@pytest.mark.full
+def test_random_matmuls(tmp_path: Path) -> None:
+    report = fuzz(60, 1, failures=tmp_path / "failures")
     assert report.failures == [], report.summary()
-    assert report.states["PASSED"] > seconds / 3, report.summary()
+    assert report.states["PASSED"] > 20, report.summary()
     assert report.executed, report.summary()
 
 

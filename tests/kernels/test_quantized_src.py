@@ -30,8 +30,8 @@ def test_types(wei: str, src: str) -> None:
     )
 
 
+@pytest.mark.quick(cases=lambda m, group: (m, group) in ((1, 7), (40, 32)))
 @pytest.mark.each_value
-@pytest.mark.quick(cases=lambda m, group: m in (1, 40) and group in (7, 32))
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6, 40])
 @pytest.mark.parametrize("group", [1, 7, 32, 48, 128, 2**63 - 1])
 def test_rows_and_groups(group: int, m: int) -> None:
@@ -41,6 +41,7 @@ def test_rows_and_groups(group: int, m: int) -> None:
         check(f"--matmul --dt=f32:u4:f32 {PLAIN} --attr-src-dyn-quant={group} {points} {problems}")
 
 
+@pytest.mark.quick(cases=lambda sizes, tags: "4304" in sizes and (sizes[0] == "1") == bool(tags))
 @pytest.mark.each_value
 @pytest.mark.parametrize("tags", [PLAIN, ""])
 @pytest.mark.parametrize(
@@ -105,6 +106,8 @@ def test_scales_of_dst(dst: str) -> None:
     check(f"--matmul --dt=f16:s8:{dst} --attr-src-dyn-quant=64 {options} 1x160:160x72 4x160:160x72")
 
 
+@pytest.mark.quick(cases=lambda points, masks: (points == U4) == (masks == "1:0"))
+@pytest.mark.each_value
 @pytest.mark.each_value
 @pytest.mark.parametrize("masks", ["1:0", "3:3"])
 @pytest.mark.parametrize("points", ["", U4, "--attr-scales=wei:per_oc:f16"])

@@ -121,5 +121,6 @@ def test_modules_built_again(first: list[str]) -> None:
     assert digests(ZEMM_CACHE="0") == first
 
 
+@pytest.mark.full
 def test_one_core(first: list[str]) -> None:
     assert digests("one_core") == first

@@ -25,6 +25,7 @@ def error_of(w: np.ndarray, bits: int, symmetric: bool, scale_dtype: Any, **more
     return float(np.abs(y.astype(np.float64) - w).max())
 
 
+@pytest.mark.quick(cases=lambda scale_dtype: scale_dtype == "f16")
 @pytest.mark.parametrize("scale_dtype", ["f16", "bf16"])
 def test_weights_of_any_size(scale_dtype: Any) -> None:
     """The error is about that of f32 scales."""

@@ -168,6 +168,7 @@ def test_layers_of_no_rows(engine: zemm.Engine, activation: Any) -> None:
     assert experts(floats(0, 32), group_sizes=[0, 0]).shape == (0, 4)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("bits", [4, 8])
 def test_quantised_weights_know_their_type(bits: int, symmetric: bool, engine: zemm.Engine) -> None:

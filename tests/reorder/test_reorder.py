@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import zemm
 from hypothesis import strategies as st
-from reference import NAN_AS
+from support_bounds import NAN_AS
 from support_layout import PER_BYTE, Buffer, Layout
 from support_tiers import random_cases
 from zemm import ARG_ATTR_SCALES, ARG_ATTR_ZERO_POINTS, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
@@ -160,7 +160,7 @@ def run(
     return pd.impl_info
 
 
-@random_cases(quick=50, full=200)
+@random_cases(quick=20, full=200)
 def test_layouts_and_types(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes(12))
     src_dt, dst_dt = (data.draw(st.sampled_from(MIXED)) for _ in range(2))
@@ -198,13 +198,13 @@ def spread(values: Array, dims: tuple[int, ...], groups: tuple[int, int] | None)
     return np.broadcast_to(values, dims)
 
 
-@random_cases(quick=20, full=60)
+@random_cases(quick=8, full=60)
 def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
     """Powers of two, so that f32 is exact."""
     check_attributes(engine, data, *(data.draw(st.sampled_from(TYPES)) for _ in range(2)))
 
 
-@random_cases(quick=30, full=90)
+@random_cases(quick=16, full=90)
 def test_attributes_of_f64(engine: zemm.Engine, data: st.DataObject) -> None:
     """Any scales and the sum are applied in f64."""
     check_attributes(engine, data, *data.draw(st.permutations(["f64", data.draw(st.sampled_from(TYPES))])))
@@ -344,6 +344,7 @@ def packed_tag(batch: int, data_type: str, columns: int = 64) -> str:
 
 
 @pytest.mark.each_value
+@pytest.mark.each_value
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)], ids=["2d", "3d", "4d"])
 @pytest.mark.parametrize("plain", ["kn", "nk"])
 @pytest.mark.parametrize("data_type", UNIT)
@@ -376,6 +377,7 @@ def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[i
     assert names == ["reorder_pack", "reorder"]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("plain", ["kn", "nk", "neither"])
 @pytest.mark.parametrize("data_type", UNIT)
 def test_packing_in_lanes(

@@ -117,6 +117,7 @@ def numbers(rng: np.random.Generator, dtype: type[np.generic]) -> np.ndarray:
     return rng.permutation(values)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("scalar", [*INTEGERS, *FLOATS])
 def test_every_operation(driver: Driver, scalar: str, space: str) -> None:

@@ -71,6 +71,9 @@ def test_features_are_the_processors() -> None:
     assert run(None)[0] == run("")[0] == expected()
 
 
+@pytest.mark.quick(
+    cases=lambda mask: mask in ("avx512_vnni", "avx2", ",avx512,,", "amx_int8", "xmx", "block_2d")
+)
 @pytest.mark.parametrize(
     ("mask", "hidden"),
     [

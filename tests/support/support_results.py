@@ -3,7 +3,8 @@
 
 from dataclasses import replace
 
-from zemm.benchdnn.report.records import REFUSED, Record, Run
+from zemm._programs.results import REFUSED
+from zemm.benchdnn.report.records import Record, Run
 
 PEAKS = {"int8": 2000.0, "f32": 500.0, "copy": 40.0, "read": 50.0}
 NASTY = "</script><b>&\"'\N{SNOWMAN}"

@@ -8,18 +8,19 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
 from zemm._programs.usage import UsageError
 from zemm._programs.whole_file import check_writable, write_whole
 from zemm._terminal.console import program
-from zemm.models import random_model
+from zemm.models import random_gguf, random_gptq
 from zemm.models.contest import contest
 from zemm.models.contestant import ACTIVATIONS, PEERS, Contestant, Settings, of_peer, of_zemm
 from zemm.models.model import Model, find
-from zemm.models.output import as_html, as_json
-from zemm.models.record import run_of
+from zemm.models.output import as_html
+from zemm.models.record import Run, run_of
 from zemm.models.shapes import SHAPES
 from zemm.models.table import table
 from zemm.models.text import SOURCE, tokens_of
@@ -28,7 +29,7 @@ from zemm.words import Activation
 _ABOUT = """Times a model of Transformers with zemm's layers beside other runtimes: prefill and decode in
 tokens/s, loading, memory, the time to the first token, and how far logits are from the float model's."""
 
-_WRITERS = {"json": as_json, "html": as_html}
+_WRITERS = {"json": Run.as_json, "html": as_html}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -131,8 +132,12 @@ def _model(args: argparse.Namespace, stack: ExitStack) -> Model:
     if args.random not in SHAPES:
         raise UsageError(f"--random={args.random}: none of {', '.join(SHAPES)}")
     _say("writing random weights")
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zemm-models-"))
-    return random_model.write(args.random, Path(folder))
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="zemm-models-")))
+    shape = SHAPES[args.random]
+    size = random_gptq.write(shape, folder).stat().st_size
+    # llama.cpp and OpenVINO read no GPTQ.
+    llama_file = random_gguf.write(shape, folder) if find_spec("gguf") else None
+    return Model(args.random, folder, None, "gptq", size, llama_file, is_random=True)
 
 
 def _say(text: str) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from zemm.benchdnn.peers import PeerError, missing
-from zemm.models import process_memory
 from zemm.models.contestant import Loaded, Settings, Turn
-from zemm.models.loading import measured
 from zemm.models.model import Model
+from zemm.models.process_memory import measured, peak
 
 _EXPORTED = "openvino_model.xml"
 
@@ -55,4 +54,4 @@ class Runtime:
         return Turn(first, len(prompt) / first, decode)
 
     def peak(self) -> int:
-        return process_memory.peak()
+        return peak()

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory of a process, by default of this one. 0: the process has ended."""
+"""The memory of a process, by default of this one (0: the process has ended), and how long a model takes to
+load."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+from zemm.models.contestant import Loaded
+
+T = TypeVar("T")
 
 _KB = 1024
 
@@ -14,6 +22,14 @@ def resident(process: int | str = "self") -> int:
 def peak(process: int | str = "self") -> int:
     """The most bytes that have been in memory at once."""
     return _status(process, "VmHWM")
+
+
+def measured(load: Callable[[], T], version: str) -> tuple[T, Loaded]:
+    """The model that load() returns, and the figures of the call. version: of the runtime."""
+    base, began = resident(), time.perf_counter()
+    made = load()
+    seconds = time.perf_counter() - began
+    return made, Loaded(seconds, base, resident(), peak(), version)
 
 
 def _status(process: int | str, name: str) -> int:

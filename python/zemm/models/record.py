@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results as plain data: a record for each runtime, and the facts of the run."""
 
-import os
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
 from statistics import median
 from typing import Any
 
-from zemm.benchdnn.report.records import REFUSED, encodable, processor
+from zemm._programs.results import REFUSED, Facts, encodable, facts_now
 from zemm.benchdnn.run.verdict import EXECUTED
 from zemm.models.contestant import Entry, Settings
 from zemm.models.model import Model
@@ -49,13 +47,9 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Facts):
     """The facts of a run. text: where the text of the agreement comes from."""
 
-    date: str
-    command: str
-    processor: str
-    cores: int
     model: str
     method: str
     model_bytes: int
@@ -63,17 +57,13 @@ class Run:
     settings: dict[str, int]
     records: list[Record]
 
-    def facts(self) -> dict[str, Any]:
-        """All but the records."""
-        return {name: value for name, value in asdict(self).items() if name != "records"}
-
 
 def run_of(command: str, model: Model, settings: Settings, text: str, entries: list[Entry]) -> Run:
     own = next((entry for entry in entries if entry.who.kind == "zemm" and entry.turns), None)
     return Run(
-        datetime.now(timezone.utc).isoformat(timespec="seconds"), encodable(command), processor(),
-        len(os.sched_getaffinity(0)), encodable(model.name), model.method or "floats", model.nbytes, text,
-        asdict(settings), [_record(entry, own) for entry in entries],
+        **facts_now(command), model=encodable(model.name), method=model.method or "floats",
+        model_bytes=model.nbytes, text=text, settings=asdict(settings),
+        records=[_record(entry, own) for entry in entries],
     )  # fmt: skip
 
 

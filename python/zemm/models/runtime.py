@@ -12,11 +12,10 @@ import transformers
 
 import zemm
 import zemm.transformers
-from zemm.models import process_memory
 from zemm.models.contestant import Agreement, Contestant, Loaded, Settings, Turn
 from zemm.models.floats import put_floats
-from zemm.models.loading import measured
 from zemm.models.model import Model
+from zemm.models.process_memory import measured, peak
 
 _ROWS = 64  # of logits that are compared at once
 
@@ -99,7 +98,7 @@ class Runtime:
         return Turn(first - began, len(prompt) / (first - began), decode)
 
     def peak(self) -> int:
-        return process_memory.peak()
+        return peak()
 
     @torch.no_grad()
     def agreement(self, ids: list[int], reference: Path, is_reference: bool) -> Agreement:

@@ -90,18 +90,8 @@ def run(
     return y if y.dtype is wanted else y.to(wanted)
 
 
-def _run(
-    x: torch.Tensor,
-    index: torch.Tensor,
-    weights: torch.Tensor,
-    up: list[torch.Tensor],
-    down: list[torch.Tensor],
-    up_columns: torch.Tensor | None,
-    down_columns: torch.Tensor | None,
-    gate: str,
-    in_features: int,
-    out_features: int,
-) -> torch.Tensor:
+def _run(*args: Any) -> torch.Tensor:
+    x, index, weights, up, down, up_columns, down_columns, gate, _, _ = args
     return run(x, index, weights, find(up), find(down), up_columns, down_columns, Gate.of_text(gate))
 
 

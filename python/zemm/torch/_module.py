@@ -14,7 +14,7 @@ from zemm.linear import Linear
 from zemm.torch import _torchao
 from zemm.torch._layer_module import LayerModule
 from zemm.torch._obstacles import obstacle
-from zemm.torch._operator import embedding, is_dispatched, linear
+from zemm.torch._operator import embedding, is_dispatched
 from zemm.torch._stand_in import LayerTensor, StandIn
 from zemm.torch._state import faults_of
 from zemm.words import Activation
@@ -104,44 +104,24 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
             raise InvalidArgumentsError(f"linear is a {type(linear).__name__}, not a torch.nn.Linear")
         if (problem := obstacle(linear)) is not None:
             raise InvalidArgumentsError(f"linear cannot be replaced: {problem}")
-        made = cls._of_linear(
-            linear, bits=bits, group=group, symmetric=symmetric, activation=activation, **more
-        )
-        made.float_dtype = linear.weight.dtype
-        return made
-
-    @classmethod
-    def _of_linear(
-        cls,
-        linear: torch.nn.Linear,
-        *,
-        bits: int,
-        group: int | None,
-        symmetric: bool,
-        activation: Activation | None,
-        **more: Any,
-    ) -> "QuantLinear":
-        if linear.weight.is_meta:
-            n, k = linear.weight.shape
-            return cls(k, n, linear.bias is not None, engine=more.get("engine"))
-        if _torchao.is_torchao(linear.weight):
+        weight, bias = linear.weight, linear.bias.detach() if linear.bias is not None else None
+        multiplied: dict[str, Any] = {"activation": activation}
+        if activation is None:
+            multiplied["activation"] = ACTIVATIONS.get(weight.dtype, "f32")
+        if weight.is_meta:
+            n, k = weight.shape
+            made = cls(k, n, bias is not None, engine=more.get("engine"))
+        elif _torchao.is_torchao(weight):
             more.pop("scale_dtype", None)
-            settings = _torchao.activation_of(linear.weight) if activation is None else {}
-            settings.setdefault("activation", activation or ACTIVATIONS.get(linear.weight.dtype, "f32"))
-            bias = linear.bias.detach() if linear.bias is not None else None
-            given = _torchao.arguments_of(linear.weight)
-            return cls(Linear.from_quantized(**given, bias=bias, **{**settings, **more}))
-        layer = Linear.from_float(
-            linear.weight.detach(),
-            linear.bias.detach() if linear.bias is not None else None,
-            bits=bits,
-            group=group,
-            symmetric=symmetric,
-            activation=activation if activation is not None else ACTIVATIONS.get(linear.weight.dtype, "f32"),
-            transposed=True,
-            **more,
-        )
-        return cls(layer)
+            if activation is None:
+                multiplied |= _torchao.activation_of(weight)
+            given = _torchao.arguments_of(weight)
+            made = cls(Linear.from_quantized(**given, bias=bias, **{**multiplied, **more}))
+        else:
+            options = {"bits": bits, "group": group, "symmetric": symmetric, "transposed": True, **more}
+            made = cls(Linear.from_float(weight.detach(), bias, **multiplied, **options))
+        made.float_dtype = weight.dtype
+        return made
 
     def _empty(self, in_features: Any, out_features: int, bias: bool, engine: Engine | None) -> None:
         self._clear()
@@ -209,7 +189,10 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
             # Past torch's dispatcher, which takes longer than all else around a small layer.
             y: torch.Tensor = layer(x)
             return y
-        return linear(x, self._tensors(), self.in_features, self.out_features, self._dtype)
+        y = torch.ops.zemm.linear.default(
+            x, self._tensors(), self.in_features, self.out_features, self._dtype
+        )
+        return y
 
     def _tensors(self) -> list[torch.Tensor]:
         if self._config is None:

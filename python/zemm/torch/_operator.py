@@ -136,18 +136,6 @@ def is_dispatched(x: torch.Tensor) -> bool:
     )
 
 
-def linear(
-    x: torch.Tensor,
-    layer: list[torch.Tensor],
-    in_features: int,
-    out_features: int,
-    dtype: torch.dtype | None,
-) -> torch.Tensor:
-    """y = layer(x), [.., out_features]. layer: its parts (zemm.torch._parts). dtype: of y; None: x's."""
-    y: torch.Tensor = torch.ops.zemm.linear.default(x, layer, in_features, out_features, dtype)
-    return y
-
-
 def embedding(
     ids: torch.Tensor, layer: list[torch.Tensor], embedding_dim: int, dtype: torch.dtype
 ) -> torch.Tensor:

@@ -115,7 +115,7 @@ class Experts:
                 layers = self._format.layers_of_experts(place, tensors, biases, **options)
             return _module(module, *layers)
 
-        return _placeholder(module, place.name, wanted, checkpoint, self._format.reason(place.up), build)
+        return placeholder_of(module, place.name, wanted, checkpoint, self._format.reason(place.up), build)
 
     def _of_each(
         self,
@@ -132,18 +132,13 @@ class Experts:
             )
 
         def placeholder(own: Place, receive: Callable[[Quantized], Any]) -> Placeholder:
-            wanted = {
-                key: want
-                for key, want in self._format.tensors(own).items()
-                if not want.optional or f"{own.name}.{key}" in checkpoint or not checkpoint.is_known()
-            }
+            wanted = wanted_of(self._format, own, checkpoint)
 
             def build(tensors: Tensors) -> Any:
                 return receive(self._format.weights(own, tensors))
 
-            return _placeholder(
-                torch.nn.Module(), own.name, wanted, checkpoint, self._format.reason(own), build
-            )
+            reason = self._format.reason(own)
+            return placeholder_of(torch.nn.Module(), own.name, wanted, checkpoint, reason, build)
 
         def build(arrived: list[dict[str, Quantized]]) -> torch.nn.Module:
             up = joined([[own[part] for part in parts.up] for own in arrived], place.name)
@@ -154,7 +149,16 @@ class Experts:
         return ExpertsPlaceholder(module, place, parts, placeholder, build)
 
 
-def _placeholder(
+def wanted_of(form: Format, place: Place, checkpoint: Checkpoint) -> dict[str, Wanted]:
+    """The tensors of a layer that a checkpoint has, or should have."""
+    return {
+        key: want
+        for key, want in form.tensors(place).items()
+        if not want.optional or f"{place.name}.{key}" in checkpoint or not checkpoint.is_known()
+    }
+
+
+def placeholder_of(
     original: torch.nn.Module,
     name: str,
     wanted: dict[str, Wanted],

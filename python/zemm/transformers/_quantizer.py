@@ -16,7 +16,7 @@ from zemm.torch import share_cores
 from zemm.torch._obstacles import is_layer, obstacles
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder
-from zemm.transformers._experts_loading import Experts
+from zemm.transformers._experts_loading import Experts, placeholder_of, wanted_of
 from zemm.transformers._formats import FORMATS, Floats
 from zemm.transformers._formats.format import FLOATS, Format, Place, Tensors, Wanted
 from zemm.transformers._modules import activation_of, is_kept_in_f32, module_of, packing
@@ -176,14 +176,9 @@ class Quantizer(HfQuantizer):
         self, model: Any, name: str, module: torch.nn.Linear, checkpoint: Checkpoint
     ) -> Placeholder:
         place = _place_of(name, module)
-        wanted = {
-            key: want
-            for key, want in self._format.tensors(place).items()
-            if not want.optional or f"{name}.{key}" in checkpoint or not checkpoint.is_known()
-        }
+        wanted = wanted_of(self._format, place, checkpoint)
         if place.has_bias:
             wanted["bias"] = Wanted((place.out_features,), FLOATS, is_finite=False)
-        dtypes = {key: checkpoint.dtype(f"{name}.{key}") for key in wanted}
 
         def build(tensors: Tensors) -> torch.nn.Module:
             bias = tensors.pop("bias", None)
@@ -191,7 +186,7 @@ class Quantizer(HfQuantizer):
                 packed = self._format.layer(place, tensors, bias, activation=self._activation(model, name))
             return part_of(model, name, module_of(packed.layer, packed.columns, self._dtype))
 
-        return Placeholder(module, name, wanted, dtypes, self._format.reason(place), build)
+        return placeholder_of(module, name, wanted, checkpoint, self._format.reason(place), build)
 
     def _activation(self, model: Any, name: str) -> Activation:
         return activation_of(model, name, self.activation, self._dtype)

@@ -114,10 +114,6 @@ own<zemm_primitive_desc_t> describe(const problem &p) {
     return pd;
 }
 
-std::string impl(const_zemm_primitive_desc_t pd) {
-    return impl_of(pd);
-}
-
 std::string impl(const_zemm_primitive_t primitive) {
     return impl_of(got(zemm_primitive_get_primitive_desc, primitive));
 }
@@ -138,7 +134,7 @@ std::vector<row> rows_of(const problem &p) {
     std::vector<row> rows;
     do
         rows.push_back(
-            {impl(pd),
+            {impl_of(pd),
              zemm_memory_desc_equal(zemm_primitive_desc_query_md(first, zemm_query_weights_md, 0),
                                     zemm_primitive_desc_query_md(pd, zemm_query_weights_md, 0)) != 0,
              bytes(zemm_primitive_desc_query_md(pd, zemm_query_scratchpad_md, 0))});
@@ -205,6 +201,28 @@ void run(const problem &p, const own<zemm_primitive_desc_t> &pd, const own<zemm_
         }
 }
 
+// The primitive of a descriptor is of this row, as the driver refuses others.
+void check_falls_back(const problem &p, std::set<std::string> names, const std::string &to) {
+    const auto pd = describe(p);
+    refuse(std::move(names));
+    const auto primitive = create(pd);
+    CHECK(impl(primitive) == to);
+    run(p, pd, primitive);
+}
+
+// No row is left for what a descriptor says. A new descriptor is of another row, one of these.
+void check_creates_again(const problem &p, std::set<std::string> names, const std::string &why,
+                         const std::set<std::string> &others) {
+    const auto pd = describe(p);
+    refuse(std::move(names));
+    fails(pd, {why, "create the primitive descriptor again"});
+    const auto anew = describe(p);
+    CHECK(others.contains(impl_of(anew)));
+    const auto primitive = create(anew);
+    CHECK(impl(primitive) == impl_of(anew));
+    run(p, anew, primitive);
+}
+
 // ---- sections; each has specialisation constants of its own, because failed builds are remembered
 
 TEST(next_row_runs) {
@@ -216,7 +234,7 @@ TEST(next_row_runs) {
     refuse({rows[0].name});
     const auto primitive = create(pd);
     std::string text = said();
-    CHECK(impl(primitive) == rows[1].name && impl(pd) == rows[0].name);
+    CHECK(impl(primitive) == rows[1].name && impl_of(pd) == rows[0].name);
     CHECK(refusals == 1);
     run(p, pd, primitive);
     if (verbosity() == "none") {
@@ -266,7 +284,7 @@ TEST(last_row_and_none) {
     CHECK(try_describe(q, &none) == zemm_unimplemented && !none);
     CHECK(has(zemm_last_error(), "the driver failed to build it: error: no such builtin"));
     // Walking through an old list ends at once and changes nothing.
-    CHECK(zemm_primitive_desc_next_impl(pd) == zemm_last_impl_reached && impl(pd) == rows[0].name);
+    CHECK(zemm_primitive_desc_next_impl(pd) == zemm_last_impl_reached && impl_of(pd) == rows[0].name);
 }
 
 // The fallback is the next row that takes the weights in the same packed layout.
@@ -278,11 +296,7 @@ TEST(packed_weights) {
         std::fprintf(stderr, "  one row packs weights on this machine\n");
         return;
     }
-    const auto pd = describe(p);
-    refuse({rows[0].name});
-    const auto primitive = create(pd);
-    CHECK(impl(primitive) == next->name);
-    run(p, pd, primitive);
+    check_falls_back(p, {rows[0].name}, next->name);
 }
 
 // No row is left that takes weights in this layout, so the caller has to create the descriptor
@@ -296,14 +310,8 @@ TEST(other_weights) {
         std::fprintf(stderr, "  every row takes the same weights on this machine\n");
         return;
     }
-    const auto pd = describe(p);
-    refuse(same);
-    fails(pd, {"no such builtin", "create the primitive descriptor again"});
+    check_creates_again(p, same, "no such builtin", other);
     CHECK(refusals == int(same.size()));
-    const auto anew = describe(p);
-    const auto primitive = create(anew);
-    CHECK(impl(primitive) == impl(anew) && other.contains(impl(anew)));
-    run(p, anew, primitive);
 }
 
 // When K is split, rows need scratchpads of different sizes. The caller's has the size that the
@@ -325,19 +333,9 @@ TEST(user_scratchpad) {
         if (fits(*r))
             fitting.insert(r->name);
     }
-    const auto pd = describe(p);
-    refuse(before);
-    const auto primitive = create(pd);
-    CHECK(impl(primitive) == next->name);
-    run(p, pd, primitive);
-
+    check_falls_back(p, before, next->name);
     const problem q = {16, 32768, 16, zemm_s8, zemm_s8, zemm_ab, false, true};
-    const auto full = describe(q);
-    refuse(fitting);
-    fails(full, {"more scratchpad", "create the primitive descriptor again"});
-    const auto anew = describe(q);
-    CHECK(impl(anew) == larger->name);
-    run(q, anew, create(anew));
+    check_creates_again(q, fitting, "more scratchpad", {larger->name});
 }
 
 TEST(forced) {
@@ -353,7 +351,7 @@ TEST(forced) {
     }
     CHECK(!has(said(), "runs instead"));
     const auto still = describe(p);
-    CHECK(impl(still) == rows[0].name);
+    CHECK(impl_of(still) == rows[0].name);
     unsetenv("ZEMM_KERNEL");
 }
 
@@ -362,7 +360,7 @@ TEST(forced) {
 TEST(passing_failures) {
     const problem p = {21, 64, 48, zemm_f32, zemm_f16};
     const auto pd = describe(p);
-    const std::string name = impl(pd);
+    const std::string name = impl_of(pd);
     const std::pair<ze_result_t, zemm_status_t> failures[] = {
         {ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, zemm_out_of_memory},
         {ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, zemm_out_of_memory},
@@ -390,7 +388,7 @@ TEST(modules_beside) {
         CHECK(refusals == 1);
     }
     const auto again = describe(p);
-    CHECK(impl(again) == impl(pd));
+    CHECK(impl_of(again) == impl_of(pd));
 }
 
 // K is split: the row's second module fails.
@@ -444,7 +442,7 @@ TEST(reorder) {
     const auto packed = tagged({96, 80}, zemm_f32, "BA16a64b");
     const auto pd =
         made(zemm_reorder_primitive_desc_create, dense({96, 80}, zemm_f32), cpu(), packed, cpu(), nullptr);
-    CHECK(impl(pd) == "reorder_pack");
+    CHECK(impl_of(pd) == "reorder_pack");
     refuse({"reorder_pack"});
     call c(made(zemm_primitive_desc_clone, pd));
     CHECK(impl(c.primitive) == "reorder" && refusals == 1);

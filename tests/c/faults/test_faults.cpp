@@ -5,20 +5,25 @@
 //
 // Whatever fails, the call returns a status with a sentence, does not crash and leaves nothing
 // behind, and the same call succeeds when it is repeated.
-//   test_faults refusing_driver.so cold|warm
+//   test_faults refusing_driver.so cold|warm|cases
 // cold: each point is a process of its own. It does everything that happens once in a process,
 // builds modules and stores them on disk, and writes the log.
 //
 // warm: all points are in one process, on an engine that is created anew each time, with modules
 // from disk. This mode detects what a fault leaves behind.
 //
+// cases: as warm, but each allocation of the cases of cases.cpp fails, on an engine that lives on. Each case
+// is also the first one on an engine.
+//
 // A sample of the points is tried. ZEMM_TEST_FAULTS=all tries all of them,
 // ZEMM_TEST_FAULTS=<kind>:<number> one (kind: allocation, memory, lost, opening).
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <deque>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -28,17 +33,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include "steps.hpp"
+
 #include "child.h"
-#include "faults.h"
 #include "refusing_driver.h"
-
-// Makes a call of the fixture. If it fails, the call is made again and must succeed.
-template <typename F> void step(const char *call, F &&body);
-#define MUST(call) step(#call, [&] { return call; })
-#define MUST_END(call) MUST(call)
-
-#include "zemm/zemm_ze.h"
-#include "zemm_test.hpp"
 
 namespace {
 
@@ -79,32 +77,6 @@ void open_driver(const char *path) {
 }
 
 // ---- the walk
-
-int failures = 0; // steps that failed in this walk
-
-} // namespace
-
-template <typename F> void step(const char *call, F &&body) {
-    const auto attempt = [&] {
-        const faults::inside here;
-        return body();
-    };
-    zemm_status_t status = attempt();
-    if (status == zemm_success)
-        return;
-    failures++;
-    if (!faults::has_failed() || (status != zemm_out_of_memory && status != zemm_runtime_error) ||
-        !*zemm_last_error())
-        std::fprintf(stderr, "%s: status %d, \"%s\"\n", call, int(status), zemm_last_error());
-    CHECK(faults::has_failed());
-    CHECK(status == zemm_out_of_memory || status == zemm_runtime_error);
-    CHECK(*zemm_last_error());
-    status = attempt();
-    if (status != zemm_success)
-        std::fprintf(stderr, "%s, again: status %d, \"%s\"\n", call, int(status), zemm_last_error());
-    CHECK(status == zemm_success);
-}
-namespace {
 
 constexpr zemm_dim_t m = 9, k = 32, n = 20;
 
@@ -208,11 +180,10 @@ void walk(bool is_whole) {
         walk_objects(engine);
 }
 
-// The walk on an engine that adopts the context of another one.
-void walk_adopted(zemm_engine_t of) {
-    walk_objects(made(zemm_ze_interop_engine_create, got(zemm_ze_interop_engine_get_driver, of),
-                      got(zemm_ze_interop_engine_get_device, of),
-                      got(zemm_ze_interop_engine_get_context, of)));
+// An engine that adopts the context of another one.
+own<zemm_engine_t> adopted(zemm_engine_t of) {
+    return made(zemm_ze_interop_engine_create, got(zemm_ze_interop_engine_get_driver, of),
+                got(zemm_ze_interop_engine_get_device, of), got(zemm_ze_interop_engine_get_context, of));
 }
 
 // ---- points
@@ -337,40 +308,59 @@ int cold(const char *path) {
     return bad;
 }
 
+// Tries points of a walk. Something that is created once does not grow again. Something that grows with each
+// attempt is a leak. Returns how many points have one.
+int try_points(const fault &f, long most, const std::function<void()> &walk_once) {
+    for (int i = 0; i < 3; i++) { // until everything that lives as long as the process exists
+        begin(f, -1);
+        walk_once();
+    }
+    int bad = 0;
+    live usual = count();
+    for (long number : choose(f, most)) {
+        int grown = 0;
+        for (int i = 0; i < 3 && grown == i; i++) {
+            begin(f, number);
+            walk_once();
+            begin(f, -1);
+            walk_once();
+            const live now = count();
+            grown += now.handles > usual.handles || now.blocks > usual.blocks || now.opencl > usual.opencl;
+            usual = now;
+        }
+        if (grown == 3) {
+            std::fprintf(stderr,
+                         "%s:%ld leaves something behind: %d handles, %ld blocks, %ld OpenCL objects\n",
+                         f.name, number, usual.handles, usual.blocks, usual.opencl);
+            driver->print_live();
+            bad++;
+        }
+    }
+    return bad;
+}
+
 int warm(const char *path) {
     const cache_folder folder;
     setenv("ZEMM_VERBOSE", "none", 1);
     open_driver(path);
     const auto engine = made(zemm_engine_create, zemm_cpu, 0);
     int bad = 0;
-    for (const fault &f : all_faults) {
-        for (int i = 0; i < 3; i++) { // until everything that lives as long as the process exists
-            begin(f, -1);
-            walk_adopted(engine);
-        }
-        live usual = count();
-        for (long number : choose(f, 60)) {
-            // Something that is created once does not grow again. Something that grows with each
-            // attempt is a leak.
-            int grown = 0;
-            for (int i = 0; i < 3 && grown == i; i++) {
-                begin(f, number);
-                walk_adopted(engine);
-                begin(f, -1);
-                walk_adopted(engine);
-                const live now = count();
-                grown +=
-                    now.handles > usual.handles || now.blocks > usual.blocks || now.opencl > usual.opencl;
-                usual = now;
-            }
-            if (grown == 3) {
-                std::fprintf(stderr,
-                             "%s:%ld leaves something behind: %d handles, %ld blocks, %ld OpenCL objects\n",
-                             f.name, number, usual.handles, usual.blocks, usual.opencl);
-                driver->print_live();
-                bad++;
-            }
-        }
+    for (const fault &f : all_faults)
+        bad += try_points(f, 60, [&] { walk_objects(adopted(engine)); });
+    return bad;
+}
+
+int cases(const char *path) {
+    setenv("ZEMM_VERBOSE", "none", 1);
+    open_driver(path);
+    only_memory = true;
+    const auto engine = made(zemm_engine_create, zemm_cpu, 0);
+    int bad = 0;
+    for (const fault_case &c : fault_cases) {
+        std::fprintf(stderr, "%s\n", c.name);
+        const std::vector<uint8_t> right = c.run(engine);
+        bad += try_points(all_faults[0], LONG_MAX, [&] { CHECK(c.run(engine) == right); });
+        bad += try_points(all_faults[0], 8, [&] { CHECK(c.run(adopted(engine)) == right); });
     }
     return bad;
 }
@@ -392,7 +382,8 @@ int main(int argc, char **argv) {
         std::printf("no CPU device\n");
         return SKIP;
     }
-    const int bad = std::strcmp(argv[2], "cold") ? warm(argv[1]) : cold(argv[1]);
+    const std::string mode = argv[2];
+    const int bad = (mode == "cold" ? cold : mode == "warm" ? warm : cases)(argv[1]);
     if (bad)
         std::fprintf(stderr, "%d points\n", bad);
     return bad ? 1 : 0;

@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+#include "asleep.h"
+#include "common/guard.hpp"
 #include "primitive/objects.hpp"
 #include "product.hpp"
 #include "refusing_driver.h"
@@ -27,6 +29,7 @@ void *result_of(pthread_t thread) {
 
 // A thread that has disabled cancellation is not cancelled before it enables it again.
 void test_disabled() {
+    static std::atomic<pid_t> id;
     static std::atomic<bool> has_waited;
     const product work;
     const gate closed(*zemm_engine_t(work.engine)->device);
@@ -34,6 +37,7 @@ void test_disabled() {
     const pthread_t thread = start(
         [](void *stream) -> void * {
             pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+            id = gettid();
             OK(zemm_stream_wait(static_cast<zemm_stream_t>(stream)));
             has_waited = true;
             int before = PTHREAD_CANCEL_ENABLE;
@@ -43,6 +47,9 @@ void test_disabled() {
             return nullptr;
         },
         work.stream);
+    while (!id)
+        sched_yield();
+    wait_until_asleep(id);
     CHECK(!pthread_cancel(thread));
     closed.open();
     CHECK(result_of(thread) == PTHREAD_CANCELED && has_waited && work.is_done());

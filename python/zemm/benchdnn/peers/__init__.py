@@ -30,6 +30,13 @@ class Prepared(Protocol):
         """The result of the last run."""
 
 
+class InTurns:
+    """A part of problems whose runs take turns with copies of their tensors."""
+
+    def cool(self) -> None:
+        """Nothing to do."""
+
+
 class Peer(Protocol):
     """A loaded library."""
 

@@ -13,7 +13,7 @@ from zemm.benchdnn.data.cold_cache import Turns, sets_of
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import Floats
-from zemm.benchdnn.peers import PeerError, limit_spinning, missing, thread_count
+from zemm.benchdnn.peers import InTurns, PeerError, limit_spinning, missing, thread_count
 from zemm.benchdnn.peers.problem import given
 from zemm.benchdnn.peers.weight_only import Matrices, bits_of, matrices
 
@@ -72,7 +72,7 @@ class Packed:
         )
 
 
-class Linear:
+class Linear(InTurns):
     """A product with its tensors. It computes in f32, as AutoRound's own layer: a bf16 src is
     converted first, and the result afterwards."""
 
@@ -93,9 +93,6 @@ class Linear:
         sets = sets_of(case.options.cold_cache, tensors, lambda t: int(t.nbytes), lambda t: t.clone())
         self._turns = Turns(sets)
         self._dst: Any = None
-
-    def cool(self) -> None:
-        """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
         tensors = self._turns.next()

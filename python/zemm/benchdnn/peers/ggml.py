@@ -10,7 +10,7 @@ from zemm.benchdnn.data.cold_cache import Turns, sets_of
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import Floats
-from zemm.benchdnn.peers import PeerError, limit_spinning, thread_count
+from zemm.benchdnn.peers import InTurns, PeerError, limit_spinning, thread_count
 from zemm.benchdnn.peers.ggml_blocks import WEIGHT_TYPES, Encoded, encoded
 from zemm.benchdnn.peers.ggml_library import TYPES, open_libraries
 from zemm.benchdnn.peers.problem import given
@@ -116,7 +116,7 @@ class _Graph:
             raise PeerError(f"ggml_backend_graph_compute returned {status}")
 
 
-class MulMat:
+class MulMat(InTurns):
     """A product with its tensors. Weights are repacked where ggml has faster kernels for that."""
 
     def __init__(self, ggml: Ggml, case: Case, src: Floats, weights: Encoded) -> None:
@@ -139,9 +139,6 @@ class MulMat:
         tensors = {args.SRC: values, args.WEI: packed.fill(), args.DST: dst}
         sets = sets_of(case.options.cold_cache, tensors, lambda t: t.nbytes, _Tensor.copied)
         self._turns = Turns([_Graph(ggml, s[args.WEI], s[args.SRC], s[args.DST]) for s in sets])
-
-    def cool(self) -> None:
-        """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
         self._turns.next().run()

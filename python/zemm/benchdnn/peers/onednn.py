@@ -13,7 +13,7 @@ from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.arguments import Argument
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import Floats, encode
-from zemm.benchdnn.peers import PeerError, onednn_binding
+from zemm.benchdnn.peers import InTurns, PeerError, onednn_binding
 from zemm.benchdnn.peers.onednn_binding import Binding, with_bytes
 from zemm.benchdnn.peers.onednn_library import open_library
 from zemm.benchdnn.peers.problem import ATTRIBUTES, check_is_plain, given
@@ -45,30 +45,27 @@ class _Memory(NamedTuple):
     """A memory in the layout of the descriptor md."""
 
     handle: Any
-    md: Any
+    md: MemoryDesc
 
 
-class Matmul:
+class Matmul(InTurns):
     """A matmul primitive with its arguments."""
 
     def __init__(self, binding: Binding, case: Case) -> None:
         self._binding = binding
         pd = build.primitive_desc(binding, binding.engine, case)
-        self.impl = pd.impl_info
+        self.impl = binding.impl_info(pd)
         self._pd = pd
         scalars = {a.arg: self._scalar(a) for a, _ in tensors(case) if a.on_host}
         filled = {a.arg: self._filled(a, values) for a, values in tensors(case) if not a.on_host}
         self._dst = next(a for a in args.matrices(case) if a.arg == args.DST)
-        dst_md = pd.exec_arg_md(args.DST)
+        dst_md = binding.exec_arg_md(pd, args.DST)
         filled[args.DST] = _Memory(onednn_binding.new_memory(binding, dst_md), dst_md)
         runs = []  # each with its memories, which it does not keep
         for chosen in sets_of(case.options.cold_cache, filled, self._size, self._copied):
             handles = scalars | {arg: memory.handle for arg, memory in chosen.items()}
-            runs.append((onednn_binding.execution(binding, pd.handle, handles), chosen))
+            runs.append((onednn_binding.execution(binding, pd, handles), chosen))
         self._turns = Turns(runs)
-
-    def cool(self) -> None:
-        """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
         run, _ = self._turns.next()
@@ -79,32 +76,32 @@ class Matmul:
         layout, plain = self._plain(self._dst)
         _, memories = self._turns.last
         dst = memories[args.DST]
-        memory = onednn_binding.reordered(self._binding, dst.handle, dst.md, plain.handle)
+        memory = onednn_binding.reordered(self._binding, dst.handle, dst.md, plain)
         loaded: Floats = with_bytes(self._binding, memory, layout.size, layout.load)
         return loaded
 
     def _size(self, memory: "_Memory") -> int:
         """Its bytes."""
-        return int(self._binding.lib.dnnl_memory_desc_get_size(memory.md))
+        return int(self._binding.lib.dnnl_memory_desc_get_size(memory.md._handle))
 
     def _copied(self, memory: "_Memory") -> "_Memory":
         return _Memory(onednn_binding.copied(self._binding, memory.handle, memory.md, memory.md), memory.md)
 
     def _scalar(self, argument: Argument) -> Any:
-        md = self._binding.MemoryDesc.host_scalar(argument.data_type)
+        md = self._binding.MemoryDesc.host_scalar(dtype_name(argument.data_type))
         scalar = encode(np.full(1, argument.value, np.float32), argument.data_type)
-        return onednn_binding.new_scalar(self._binding, md.handle, scalar.view(np.uint8))
+        return onednn_binding.new_scalar(self._binding, md, scalar.view(np.uint8))
 
     def _filled(self, argument: Argument, values: Floats) -> "_Memory":
         binding = self._binding
         layout, plain = self._plain(argument)
-        memory = onednn_binding.new_memory(binding, plain.handle)
+        memory = onednn_binding.new_memory(binding, plain)
         shaped = values.reshape(argument.memory_dims)
         with_bytes(binding, memory, layout.size, lambda raw: layout.store(shaped, raw))
         if argument.tag != "any":
-            return _Memory(memory, plain.handle)
-        wanted = self._pd.exec_arg_md(argument.arg)
-        return _Memory(onednn_binding.reordered(binding, memory, plain.handle, wanted), wanted)
+            return _Memory(memory, plain)
+        wanted = binding.exec_arg_md(self._pd, argument.arg)
+        return _Memory(onednn_binding.reordered(binding, memory, plain, wanted), wanted)
 
     def _plain(self, argument: Argument) -> tuple[Layout, Any]:
         """The plain layout in which an argument is filled: that of the case, or row-major for tag
@@ -113,7 +110,7 @@ class Matmul:
         strides = list(argument.strides) or None
         md = MemoryDesc(argument.memory_dims, dtype_name(argument.data_type), tag=tag, strides=strides)
         layout = Layout(tuple(md.dims), tuple(md.strides), md.data_type, md.size)
-        plain = self._binding.MemoryDesc(md.dims, argument.data_type, strides=list(md.strides))
+        plain = self._binding.MemoryDesc(md.dims, md.data_type, strides=md.strides)
         return layout, plain
 
 

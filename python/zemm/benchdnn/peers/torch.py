@@ -10,7 +10,7 @@ from zemm.benchdnn.data.cold_cache import Turns, sets_of
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import Codes, Floats
-from zemm.benchdnn.peers import PeerError, limit_spinning, missing, thread_count
+from zemm.benchdnn.peers import InTurns, PeerError, limit_spinning, missing, thread_count
 from zemm.benchdnn.peers.problem import given
 from zemm.benchdnn.peers.torch_quantised import is_quantised, packed
 from zemm.benchdnn.peers.weight_only import matrices
@@ -47,7 +47,7 @@ class Torch:
         return PackedProduct(self._torch, case) if packs else Product(self._torch, case)
 
 
-class Product:
+class Product(InTurns):
     """A matrix product with its tensors. Weights with tag any are stored as [N, K], as those of
     torch.nn.Linear."""
 
@@ -69,9 +69,6 @@ class Product:
         # A setting of the process.
         torch.set_float32_matmul_precision(_PRECISIONS.get(case.attributes.fpmath.mode, "highest"))
 
-    def cool(self) -> None:
-        """Nothing to do: runs take turns with the copies of the tensors."""
-
     def run(self) -> None:
         tensors = self._turns.next()
         with self._inference_mode():
@@ -83,7 +80,7 @@ class Product:
         return result
 
 
-class PackedProduct:
+class PackedProduct(InTurns):
     """A product whose weights are packed beforehand, whatever their tag. It has no argument for dst:
     each run makes a new one."""
 
@@ -99,9 +96,6 @@ class PackedProduct:
         )
         self._turns = Turns(sets)
         self._dst: Any = None
-
-    def cool(self) -> None:
-        """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
         tensors = self._turns.next()

@@ -3,7 +3,6 @@
 
 import csv
 import io
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, fields
@@ -57,12 +56,6 @@ def _content(run: Run, kind: str) -> bytes:
     return plot.png(run) if kind == ".png" else _WRITERS[kind](run).encode()
 
 
-def as_json(run: Run) -> str:
-    """{"run": facts, "rows": records}."""
-    content = {"run": run.facts(), "rows": [asdict(record) for record in run.records]}
-    return json.dumps(content, indent=1) + "\n"
-
-
 def as_csv(run: Run) -> str:
     """A line for each record, with the facts of the run in each line. A text that begins as a formula does
     has a ' before it."""
@@ -92,4 +85,4 @@ def _cell(value: Any) -> Any:
     return f"'{text}" if text.startswith(_FORMULA) and not text.startswith(_CASE) else text
 
 
-_WRITERS: dict[str, Callable[[Run], str]] = {".json": as_json, ".csv": as_csv, ".html": page.html}
+_WRITERS: dict[str, Callable[[Run], str]] = {".json": Run.as_json, ".csv": as_csv, ".html": page.html}

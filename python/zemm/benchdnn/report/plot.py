@@ -7,9 +7,10 @@ from html import escape
 from typing import Any, NamedTuple
 
 from zemm._programs.picture import COLOURS, as_element, colour, new_figure, number, saved, styled
+from zemm._programs.results import REFUSED
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.report.bars import CUT, Bar, Bars, bars
-from zemm.benchdnn.report.records import REFUSED, Run
+from zemm.benchdnn.report.records import Run
 from zemm.benchdnn.report.roofline import BANDWIDTH, Point, Roofline, roofline
 from zemm.benchdnn.run.verdict import REFERENCE
 

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of a run as plain data: a record for each case and peer, and the facts of the run."""
 
-import os
-import platform
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from zemm._library.lists import own_and_emulated
+from zemm._programs.results import REFUSED, Facts, encodable, facts_now
 from zemm.benchdnn.grammar.expand import Job
 from zemm.benchdnn.report.perf import Row, chosen, limit_of, own_row, peer_row, percent_of_peak, ratio
 from zemm.benchdnn.run import verdict
 from zemm.benchdnn.run.verdict import PeerResult, Result
-
-REFUSED = "REFUSED"
 
 
 @dataclass(frozen=True)
@@ -64,15 +59,11 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Facts):
     """The facts of a run. `devices`: engine, name and features of each device that was used, and those of
     GPUs that a CPU device has in software;
     `peaks`: measured limits in GOPS or GB/s."""
 
-    date: str
-    command: str
-    processor: str
-    cores: int
     zemm: str
     peers: dict[str, str]
     devices: list[dict[str, Any]]
@@ -89,23 +80,12 @@ class Run:
         """The time of its best run in ms by this clock."""
         return record.host_ms_best if self.clock == "host" else record.device_ms_best
 
-    def facts(self) -> dict[str, Any]:
-        """All but the records."""
-        return {name: value for name, value in asdict(self).items() if name != "records"}
-
-
-def encodable(text: str) -> str:
-    """The text with escapes for what UTF-8 cannot encode. Arguments that are no UTF-8 have such
-    characters."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
 
 class Records:
     """Collects the records of a run."""
 
     def __init__(self, command: str) -> None:
-        self._command = encodable(command)
-        self._date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._facts = facts_now(command)
         self._records: list[Record] = []
         self._engines: dict[tuple[str, int], None] = {}
         self._peers: dict[str, str] = {}
@@ -138,9 +118,9 @@ class Records:
         import zemm
 
         return Run(
-            self._date, self._command, processor(), len(os.sched_getaffinity(0)), zemm.__version__,
-            self._peers, [_device(*engine) for engine in self._engines], self._peaks, interrupted,
-            self._records,
+            **self._facts, zemm=zemm.__version__, peers=self._peers, peaks=self._peaks,
+            devices=[_device(*engine) for engine in self._engines], interrupted=interrupted,
+            records=self._records,
         )  # fmt: skip
 
 
@@ -179,13 +159,3 @@ def _device(kind: str, index: int) -> dict[str, Any]:
     engine = zemm.Engine("gpu" if kind == "gpu" else "cpu", index)
     own, emulated = own_and_emulated(engine.kind, engine.features)
     return {"engine": f"{kind}:{index}", "name": engine.name, "features": own, "in_software": emulated}
-
-
-def processor() -> str:
-    """The name of this machine's processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())

@@ -24,26 +24,20 @@ constexpr uint32_t ipc_flags = ZE_EVENT_POOL_FLAG_IPC | ZE_EVENT_POOL_FLAG_HOST_
 struct Shared {
     ze_event_pool_handle_t pool = nullptr;
     int *values = nullptr;
-    ze_module_handle_t module = load_module("kernels.spv").release();
-    std::vector<ze_event_handle_t> event;
+    std::vector<Owned<ze_event_handle_t>> event;
 
     /// Creates all events. That clears them in the process that made the pool; in the other they
     /// keep their states.
     void make_events() {
         for (uint32_t i = 0; i < events; i++)
-            event.push_back(make_event(pool, i).release());
-    }
-    void destroy_events() {
-        for (ze_event_handle_t e : event)
-            OK(ze.zeEventDestroy(e));
-        event.clear();
+            event.push_back(make_event(pool, i));
     }
 };
 
-void add(ze_command_list_handle_t list, const Shared &with, ze_event_handle_t signal,
+void add(ze_command_list_handle_t list, int *values, ze_event_handle_t signal,
          std::vector<ze_event_handle_t> waits) {
-    const auto kernel = make_kernel("add_one", with.module);
-    set_arg(kernel, 0, with.values);
+    const auto kernel = make_kernel("add_one");
+    set_arg(kernel, 0, values);
     launch(list, kernel, count / 64, 64, signal, std::move(waits));
 }
 
@@ -68,11 +62,9 @@ void kernel_chains(const Shared &with, uint32_t first) {
     for (int chain = 0; chain < chains; chain++)
         threads.emplace_back([&, chain] {
             const auto list = immediate_list();
-            Shared part = with;
-            part.values += chain * count;
             for (uint32_t link = first; link < 2 * links; link += 2) {
                 const uint32_t at = first_link + uint32_t(chain) * (2 * links + 1) + link;
-                add(list, part, with.event[at + 1], {with.event[at]});
+                add(list, with.values + chain * count, with.event[at + 1], {with.event[at]});
             }
             finish(list);
         });
@@ -95,11 +87,11 @@ bool has_watcher() {
 void given_up(Shared &with) {
     CHECK(!has_watcher());
     auto list = immediate_list();
-    add(list, with, nullptr, {with.event[pong]});
+    add(list, with.values, nullptr, {with.event[pong]});
     while (!has_watcher()) // the thread names itself when it runs
         std::this_thread::yield();
     list.end();
-    with.destroy_events();
+    with.event.clear();
     while (has_watcher())
         std::this_thread::yield();
 }
@@ -149,12 +141,11 @@ void serve(int socket) {
         with.values = static_cast<int *>(memory);
         with.make_events();
         do_as_asked(message.kind, with);
-        with.destroy_events();
+        with.event.clear();
         OK(ze.zeMemCloseIpcHandle(context, memory));
         REFUSED(INVALID_ARGUMENT, ze.zeEventPoolDestroy(with.pool));
         OK(ze.zeEventPoolCloseIpcHandle(with.pool));
     });
-    OK(ze.zeModuleDestroy(with.module));
 }
 
 /// This process's side of a test, with the handles for the other process.
@@ -173,12 +164,11 @@ struct Test {
         with.make_events();
     }
     ~Test() {
-        with.destroy_events();
+        with.event.clear();
         OK(ze.zeEventPoolPutIpcHandle(context, message.events));
         REFUSED(INVALID_ARGUMENT, ze.zeEventPoolCloseIpcHandle(with.pool));
         OK(ze.zeEventPoolDestroy(with.pool));
         OK(ze.zeMemFree(context, with.values));
-        OK(ze.zeModuleDestroy(with.module));
     }
     void tell(char kind) {
         message.kind = kind;
@@ -216,7 +206,7 @@ void kernel_to_host(Other &other) {
     Test test(other);
     const auto queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
     const auto list = regular_list();
-    add(list, test.with, test.with.event[ping], {});
+    add(list, test.with.values, test.with.event[ping], {});
     OK(ze.zeCommandListClose(list));
     test.tell('w');
     OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
@@ -235,7 +225,7 @@ void seen_at_once(Other &other) {
     const auto list = immediate_list();
     for (int round = 0; round < 10; round++) {
         test.ask('t'); // nothing yet
-        add(list, test.with, test.with.event[ping], {});
+        add(list, test.with.values, test.with.event[ping], {});
         if (round % 2)
             finish(list);
         else
@@ -300,7 +290,7 @@ void short_files() {
 void forked_with_one_event(Other &other, bool has_own_list) {
     Test test(other);
     const auto list = immediate_list();
-    add(list, test.with, nullptr, {test.with.event[ping]});
+    add(list, test.with.values, nullptr, {test.with.event[ping]});
     const pid_t child = start_child([&] {
         int from = 7, to = 0;
         const auto own = has_own_list ? immediate_list() : Owned<ze_command_list_handle_t>();
@@ -323,13 +313,13 @@ void forked_with_one_event(Other &other, bool has_own_list) {
 void forked(Other &other) {
     Test test(other);
     const auto list = immediate_list();
-    add(list, test.with, nullptr, {test.with.event[first_link]});
+    add(list, test.with.values, nullptr, {test.with.event[first_link]});
     while (!has_watcher())
         std::this_thread::yield();
     const pid_t child = start_child([&] {
         const auto own = immediate_list();
         OK(ze.zeEventHostSignal(test.with.event[pong]));
-        add(own, test.with, nullptr, {test.with.event[ping]});
+        add(own, test.with.values, nullptr, {test.with.event[ping]});
         finish(own);
         expect(test.with.values, 1);
     });

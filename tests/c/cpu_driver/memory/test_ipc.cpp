@@ -17,8 +17,7 @@ constexpr int count = 5000; // no whole number of pages
 constexpr size_t bytes = count * sizeof(int);
 /// The other process adds 1 to what it is sent.
 void serve(int socket) {
-    const auto module = load_module("kernels.spv");
-    const auto add = make_kernel("add_one", module);
+    const auto add = make_kernel("add_one");
     const auto list = immediate_list();
     serve_all(
         socket, &Message::memory, [&](const Message &message) { // 'o': open and add, 'r': must be refused
@@ -174,8 +173,7 @@ void freed_pages() {
 /// Kernels that are submitted before and during the first export must not lose what they write.
 void export_under_way() {
     constexpr int many = 4 << 20, launches = 20;
-    const auto module = load_module("kernels.spv");
-    const auto add = make_kernel("add_one", module);
+    const auto add = make_kernel("add_one");
     const auto list = immediate_list();
     for (int round = 0; round < 5; round++) {
         void *memory = ::allocate(ZE_MEMORY_TYPE_DEVICE, many * sizeof(int));
@@ -203,8 +201,7 @@ void export_under_way() {
 /// The first export waits for a kernel that runs until the host ends it, and the host needs the driver before
 /// it does.
 void export_during_a_long_kernel() {
-    const auto module = load_module("kernels.spv");
-    const auto until_told = make_kernel("until_told", module);
+    const auto until_told = make_kernel("until_told");
     const auto list = immediate_list();
     const auto flag = shared<volatile int>(sizeof(int));
     int *values = allocate(ZE_MEMORY_TYPE_DEVICE);

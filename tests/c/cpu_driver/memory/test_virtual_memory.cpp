@@ -14,11 +14,11 @@ uint8_t *reserve(size_t size, const void *wish = nullptr) {
     return static_cast<uint8_t *>(got(ze.zeVirtualMemReserve, context, wish, size));
 }
 
-ze_physical_mem_handle_t physical(size_t size, ze_physical_mem_flags_t flags = 0) {
+Owned<ze_physical_mem_handle_t> physical(size_t size, ze_physical_mem_flags_t flags = 0) {
     auto desc = of_type<ze_physical_mem_desc_t>(ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC);
     desc.flags = flags;
     desc.size = size;
-    return got(ze.zePhysicalMemCreate, context, device, &desc);
+    return made(ze.zePhysicalMemCreate, context, device, &desc);
 }
 
 void map(void *range, size_t size, ze_physical_mem_handle_t memory, size_t offset = 0,
@@ -26,9 +26,8 @@ void map(void *range, size_t size, ze_physical_mem_handle_t memory, size_t offse
     OK(ze.zeVirtualMemMap(context, range, size, memory, offset, access));
 }
 
-void free(void *range, size_t size, ze_physical_mem_handle_t memory) {
+void free(void *range, size_t size) {
     OK(ze.zeVirtualMemFree(context, range, size));
-    OK(ze.zePhysicalMemDestroy(context, memory));
 }
 
 ze_memory_access_attribute_t access(const void *p, size_t size, size_t &same) {
@@ -68,7 +67,7 @@ TEST(page_size) {
 TEST(kernel_over_two_objects) {
     const size_t half = 4 * page;
     uint8_t *range = reserve(4 * half);
-    ze_physical_mem_handle_t a = physical(half), b = physical(half, 1u << 1); // the second on the host
+    auto a = physical(half), b = physical(half, 1u << 1); // the second on the host
     map(range, half, a);
     map(range + half, half, b);
     map(range + 3 * half, half - page, a, page, ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY);
@@ -103,15 +102,14 @@ TEST(kernel_over_two_objects) {
     CHECK(base == range + half && size == half);
 
     // Mapped pages stay when their object is destroyed, and contents stay while the object lives.
-    OK(ze.zePhysicalMemDestroy(context, b));
+    b.end();
     CHECK(values[count - 1] == count);
     OK(ze.zeVirtualMemUnmap(context, range, half));
     CHECK(faults(range, false));
     map(range + half, half, a);
     CHECK(values[count / 2] == 1);
-    OK(ze.zeVirtualMemFree(context, range, 4 * half));
+    free(range, 4 * half);
     CHECK(faults(range + half, false));
-    OK(ze.zePhysicalMemDestroy(context, a));
 }
 
 TEST(read_only_announced) {
@@ -125,7 +123,7 @@ TEST(access_attributes) {
     uint8_t *range = reserve(8 * page);
     size_t same = 0;
     CHECK(access(range, 8 * page, same) == ZE_MEMORY_ACCESS_ATTRIBUTE_NONE && same == 8 * page);
-    ze_physical_mem_handle_t memory = physical(8 * page);
+    const auto memory = physical(8 * page);
     map(range, 8 * page, memory);
     CHECK(access(range, 8 * page, same) == ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE && same == 8 * page);
     std::memset(range, 5, 8 * page);
@@ -143,20 +141,21 @@ TEST(access_attributes) {
     CHECK(range[5 * page] == 5);
     OK(ze.zeVirtualMemUnmap(context, range + page, page));
     CHECK(access(range + page, 7 * page, same) == ZE_MEMORY_ACCESS_ATTRIBUTE_NONE && same == page);
-    free(range, 8 * page, memory);
+    free(range, 8 * page);
 }
 
 TEST(wishes) {
     uint8_t *range = reserve(16 * page);
     uint8_t *other = reserve(4 * page, range + 4 * page); // taken, so another is chosen
     CHECK(other + 4 * page <= range || other >= range + 16 * page);
-    OK(ze.zeVirtualMemFree(context, range, 16 * page));
-    OK(ze.zeVirtualMemFree(context, other, 4 * page));
+    free(range, 16 * page);
+    free(other, 4 * page);
 }
 
 TEST(bad_input) {
     uint8_t *range = reserve(4 * page);
-    ze_physical_mem_handle_t memory = physical(2 * page), none = nullptr;
+    const auto memory = physical(2 * page);
+    ze_physical_mem_handle_t none = nullptr;
     void *p = nullptr;
     size_t same = 0;
     const auto rw = ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE;
@@ -187,31 +186,31 @@ TEST(bad_input) {
     REFUSED(INVALID_ARGUMENT, ze.zeVirtualMemFree(context, range, 2 * page));
     REFUSED(INVALID_ARGUMENT, ze.zeVirtualMemFree(context, range + page, 3 * page));
     REFUSED(INVALID_ARGUMENT, ze.zeMemFree(context, range));
-    OK(ze.zeVirtualMemFree(context, range, 4 * page));
+    free(range, 4 * page);
     REFUSED(INVALID_ARGUMENT, ze.zeVirtualMemFree(context, range, 4 * page));
-    OK(ze.zePhysicalMemDestroy(context, memory));
 }
 
 /// An IPC handle can be made for a mapped range, and for the handle of a physical object in place
 /// of a pointer.
 TEST(shared_with_others) {
     uint8_t *range = reserve(2 * page);
-    ze_physical_mem_handle_t memory = physical(2 * page);
+    const auto memory = physical(2 * page);
     map(range, 2 * page, memory);
-    for (const void *source : {static_cast<const void *>(range), reinterpret_cast<const void *>(memory)}) {
+    for (const void *source : {static_cast<const void *>(range),
+                               reinterpret_cast<const void *>(ze_physical_mem_handle_t(memory))}) {
         auto handle = got(ze.zeMemGetIpcHandle, context, source);
         auto opened = got(ze.zeMemOpenIpcHandle, context, device, handle, 0);
         range[page]++;
         CHECK(std::memcmp(opened, range, 2 * page) == 0);
         OK(ze.zeMemCloseIpcHandle(context, opened));
     }
-    free(range, 2 * page, memory);
+    free(range, 2 * page);
 }
 
 /// Receivers map physical memory from its start, so a mapping that begins elsewhere has no handle.
 TEST(handles_of_mappings) {
     uint8_t *range = reserve(2 * page);
-    ze_physical_mem_handle_t memory = physical(2 * page);
+    const auto memory = physical(2 * page);
     map(range, page, memory, page);
     map(range + page, page, memory);
     range[0] = 2, range[page] = 1;
@@ -237,7 +236,7 @@ TEST(handles_of_mappings) {
     map(range, 2 * page, memory);
     OK(ze.zeVirtualMemSetAccessAttribute(context, range + page, page, ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY));
     REFUSED(INVALID_ARGUMENT, ze.zeMemGetIpcHandle(context, range + page, &handle));
-    free(range, 2 * page, memory);
+    free(range, 2 * page);
 }
 
 } // namespace

@@ -14,38 +14,35 @@ namespace {
 
 constexpr uint64_t forever = UINT64_MAX, hour = 3'600'000'000'000;
 
+constexpr ze_event_pool_flags_t visible = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
+                                ipc = visible | ZE_EVENT_POOL_FLAG_IPC;
+
 /// Work that begins when the test opens the gate: a copy of a number. A thread waits for it.
 struct Work {
-    uint64_t timeout = forever;
-    ze_event_pool_handle_t gates = nullptr, targets = nullptr; // pools
-    ze_event_handle_t gate = nullptr, target = nullptr;
-    ze_command_list_handle_t list = nullptr;
-    ze_command_queue_handle_t queue = nullptr;
-    ze_fence_handle_t fence = nullptr;
-    void *freed = nullptr;
+    const uint64_t timeout;
+    Owned<ze_event_pool_handle_t> gates, targets; // pools
+    Owned<ze_event_handle_t> gate, target;
+    Owned<ze_command_list_handle_t> list;
+    Owned<ze_command_queue_handle_t> queue;
+    Owned<ze_fence_handle_t> fence;
+    Owned<int *> freed;
     int from = 5, to = 0;
 
-    void make_gate(ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE) {
-        gates = make_pool(1, flags).release();
-        gate = make_event(gates, 0).release();
-    }
-    void make_target(ze_event_pool_flags_t flags, const void *next = nullptr) {
-        const ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, next, flags, 1};
-        OK(ze.zeEventPoolCreate(context, &desc, 1, &device, &targets));
-        target = make_event(targets, 0).release();
-    }
+    Work(uint64_t its_timeout, ze_event_pool_flags_t gate_flags)
+        : timeout(its_timeout), gates(make_pool(1, gate_flags)), gate(make_event(gates, 0)) {}
     ze_result_t append() {
         return ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, target, 1, &gate);
     }
     ze_result_t execute() { return ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, fence); }
-    void make_list(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS) {
-        list = immediate_list(mode).release();
-    }
     void make_queue(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS) {
-        queue = ::make_queue(mode).release();
-        list = regular_list().release();
+        queue = ::make_queue(mode);
+        list = regular_list();
         OK(append());
         OK(ze.zeCommandListClose(list));
+    }
+    void append_to_new_list() {
+        list = immediate_list();
+        OK(append());
     }
     void open() { OK(ze.zeEventHostSignal(gate)); }
     void finish() {
@@ -54,53 +51,46 @@ struct Work {
     }
     /// Destroys what the thread waits for, except the gate.
     void destroy_waited_for() {
-        if (fence)
-            OK(ze.zeFenceDestroy(fence));
-        if (target)
-            OK(ze.zeEventDestroy(target));
-        if (targets)
-            OK(ze.zeEventPoolDestroy(targets));
-        fence = nullptr, target = nullptr, targets = nullptr;
+        fence.end();
+        target.end();
+        targets.end();
     }
     void destroy_streams() {
-        if (list)
-            OK(ze.zeCommandListDestroy(list));
-        if (queue)
-            OK(ze.zeCommandQueueDestroy(queue));
-        list = nullptr, queue = nullptr;
+        fence.end();
+        list.end();
+        queue.end();
     }
-    void destroy() {
+    ~Work() {
         destroy_waited_for();
         destroy_streams();
-        ::destroy(gate);
-        ::destroy(gates);
     }
 };
-
-constexpr ze_event_pool_flags_t visible = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
-                                ipc = visible | ZE_EVENT_POOL_FLAG_IPC;
-constexpr ze_command_queue_mode_t synchronous = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
 
 struct CounterBasedPool { // ze_event_pool_counter_based_exp_desc_t
     uint32_t stype = 0x20014;
     const void *next = nullptr;
     uint32_t flags = 3;
-};
+} const counter_based;
 
 ze_result_t wait_for_event(Work &w) {
     return ze.zeEventHostSynchronize(w.target, w.timeout);
 }
-
-void make_event_of(Work &w, ze_event_pool_flags_t flags, const void *next = nullptr) {
-    w.make_gate();
-    w.make_target(flags, next);
-    w.make_list();
-    OK(w.append());
+ze_result_t wait_for_list(Work &w) {
+    return ze.zeCommandListHostSynchronize(w.list, w.timeout);
+}
+void append(Work &w) {
+    w.append_to_new_list();
+}
+template <ze_event_pool_flags_t flags, auto *next = static_cast<const CounterBasedPool *>(nullptr)>
+void append_with_event(Work &w) {
+    w.targets = make_pool(1, flags, next);
+    w.target = make_event(w.targets, 0);
+    w.append_to_new_list();
 }
 
 struct Kind {
     const char *name;
-    void (*make)(Work &);        // everything but the wait
+    void (*make)(Work &);        // everything but the gate and the wait
     ze_result_t (*wait)(Work &); // blocks until the gate is open
     enum {
         ended_by_work = 1, // a wait for an event or fence goes on when its handle is destroyed; else it ends
@@ -110,81 +100,53 @@ struct Kind {
         submits = 16, // the wait is part of the call that submits the work
     };
     int traits;
+    ze_event_pool_flags_t gate_flags = visible;
 };
 
 const Kind kinds[] = {
-    {"zeEventHostSynchronize", [](Work &w) { make_event_of(w, visible); }, wait_for_event,
-     Kind::ended_by_work},
-    {"zeEventHostSynchronize, IPC pool", [](Work &w) { make_event_of(w, ipc); }, wait_for_event,
+    {"zeEventHostSynchronize", append_with_event<visible>, wait_for_event, Kind::ended_by_work},
+    {"zeEventHostSynchronize, IPC pool", append_with_event<ipc>, wait_for_event,
      Kind::ended_by_work | Kind::shares_state},
-    {"zeEventHostSynchronize, counter-based",
-     [](Work &w) {
-         const CounterBasedPool next;
-         make_event_of(w, visible, &next);
-     },
-     wait_for_event, Kind::ended_by_work},
+    {"zeEventHostSynchronize, counter-based", append_with_event<visible, &counter_based>, wait_for_event,
+     Kind::ended_by_work},
     {"zeFenceHostSynchronize",
      [](Work &w) {
-         w.make_gate();
          w.make_queue();
          const ze_fence_desc_t desc{ZE_STRUCTURE_TYPE_FENCE_DESC, nullptr, 0};
-         OK(ze.zeFenceCreate(w.queue, &desc, &w.fence));
+         w.fence = made(ze.zeFenceCreate, w.queue, &desc);
          OK(w.execute());
      },
      [](Work &w) { return ze.zeFenceHostSynchronize(w.fence, w.timeout); }, Kind::ended_by_work},
     {"zeCommandQueueSynchronize",
      [](Work &w) {
-         w.make_gate();
          w.make_queue();
          OK(w.execute());
      },
      [](Work &w) { return ze.zeCommandQueueSynchronize(w.queue, w.timeout); }, 0},
-    {"zeCommandListHostSynchronize",
-     [](Work &w) {
-         w.make_gate();
-         w.make_list();
-         OK(w.append());
-     },
-     [](Work &w) { return ze.zeCommandListHostSynchronize(w.list, w.timeout); }, 0},
-    {"zeCommandListHostSynchronize, list that waits for an event of an IPC pool",
-     [](Work &w) {
-         w.make_gate(ipc);
-         w.make_list();
-         OK(w.append());
-     },
-     [](Work &w) { return ze.zeCommandListHostSynchronize(w.list, w.timeout); }, Kind::shares_state},
+    {"zeCommandListHostSynchronize", append, wait_for_list, 0},
+    {"zeCommandListHostSynchronize, list that waits for an event of an IPC pool", append, wait_for_list,
+     Kind::shares_state, ipc},
     {"append to a synchronous list",
-     [](Work &w) {
-         w.make_gate();
-         w.make_list(synchronous);
-     },
+     [](Work &w) { w.list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS); },
      [](Work &w) { return w.append(); }, Kind::has_no_timeout | Kind::submits},
     {"zeCommandQueueExecuteCommandLists, synchronous queue",
-     [](Work &w) {
-         w.make_gate();
-         w.make_queue(synchronous);
-     },
-     [](Work &w) { return w.execute(); }, Kind::has_no_timeout | Kind::submits},
+     [](Work &w) { w.make_queue(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS); }, [](Work &w) { return w.execute(); },
+     Kind::has_no_timeout | Kind::submits},
     {"zeMemFreeExt that waits",
      [](Work &w) {
-         w.make_gate();
-         w.make_list();
-         w.freed = shared<int>(64).release();
-         OK(w.append());
+         w.freed = shared<int>(64);
+         w.append_to_new_list();
      },
      [](Work &w) {
          const ze_memory_free_ext_desc_t desc{ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC, nullptr,
                                               ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE};
-         return ze.zeMemFreeExt(context, &desc, w.freed);
+         const ze_result_t result = ze.zeMemFreeExt(context, &desc, w.freed);
+         w.freed.release();
+         return result;
      },
      Kind::has_no_timeout},
-    {"zeDeviceSynchronize",
-     [](Work &w) {
-         w.make_gate();
-         w.make_list();
-         OK(w.append());
-     },
-     [](Work &) { return ze.zeDeviceSynchronize(device); }, Kind::only_direct | Kind::has_no_timeout},
+    {"zeDeviceSynchronize", append, [](Work &) { return ze.zeDeviceSynchronize(device); },
+     Kind::only_direct | Kind::has_no_timeout},
 };
 
 /// A thread that waits. ZE_RESULT_ERROR_UNKNOWN: the call has not returned.
@@ -203,9 +165,6 @@ void cancel(const Kind &kind, Work &w, int type) {
     w.open();
     w.finish();
     CHECK(w.to == 5);
-    if (w.freed)
-        OK(ze.zeMemFree(context, w.freed));
-    w.destroy();
 }
 
 void cancel(const Kind &kind, Work &w) {
@@ -232,7 +191,6 @@ void fork(const Kind &kind, Work &w) {
     OK(waiting.join().first);
     w.finish();
     CHECK(w.to == 5);
-    w.destroy();
 }
 
 /// A wait for a stream ends, because its work will never run. A wait for an event or a fence goes on until
@@ -249,7 +207,6 @@ void destroy(const Kind &kind, Work &w) {
         OK(waiting.join().first);
         CHECK(w.to == 0);
     }
-    w.destroy();
 }
 
 /// Static, so that exit() joins the thread after it has ended the driver.
@@ -277,7 +234,7 @@ int exits(int argc, char **argv) {
         for (const bool joins : {true, false}) {
             const int status = in_child([&] {
                 open_driver(argc, argv);
-                auto &w = *new Work; // static destructors may still look at it
+                auto &w = *new Work(forever, kind.gate_flags); // static destructors may still look at it
                 kind.make(w);
                 exit(kind, w, joins);
             });
@@ -306,8 +263,7 @@ int main(int argc, char **argv) {
                 continue;
             std::printf("%s\n", kind.name);
             for (void (*happens)(const Kind &, Work &) : {cancel, cancel_asynchronously, fork, destroy}) {
-                Work w;
-                w.timeout = timeout;
+                Work w(timeout, kind.gate_flags);
                 kind.make(w);
                 happens(kind, w);
             }

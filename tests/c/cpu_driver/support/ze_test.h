@@ -126,6 +126,9 @@ TEST_DESTROY(ze_kernel_handle_t, zeKernelDestroy)
 TEST_DESTROY(ze_module_handle_t, zeModuleDestroy)
 TEST_DESTROY(ze_sampler_handle_t, zeSamplerDestroy)
 #undef TEST_DESTROY
+inline void destroy(ze_physical_mem_handle_t memory) {
+    OK(ze.zePhysicalMemDestroy(context, memory));
+}
 /// Memory of this driver. Handles point to types without a definition.
 template <class T>
     requires(std::is_void_v<T> || requires { sizeof(T); })
