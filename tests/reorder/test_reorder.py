@@ -160,7 +160,7 @@ def run(
     return pd.impl_info
 
 
-@random_cases(quick=20, full=200)
+@random_cases(quick=16, full=200)
 def test_layouts_and_types(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes(12))
     src_dt, dst_dt = (data.draw(st.sampled_from(MIXED)) for _ in range(2))
@@ -198,13 +198,13 @@ def spread(values: Array, dims: tuple[int, ...], groups: tuple[int, int] | None)
     return np.broadcast_to(values, dims)
 
 
-@random_cases(quick=8, full=60)
+@random_cases(quick=5, full=60)
 def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
     """Powers of two, so that f32 is exact."""
     check_attributes(engine, data, *(data.draw(st.sampled_from(TYPES)) for _ in range(2)))
 
 
-@random_cases(quick=16, full=90)
+@random_cases(quick=12, full=90)
 def test_attributes_of_f64(engine: zemm.Engine, data: st.DataObject) -> None:
     """Any scales and the sum are applied in f64."""
     check_attributes(engine, data, *data.draw(st.permutations(["f64", data.draw(st.sampled_from(TYPES))])))
