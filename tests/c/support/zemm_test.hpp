@@ -2,6 +2,7 @@
 // Shared by the tests of zemm's C API: TEST, objects that end with their scope, and short ways to make them.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <initializer_list>
 #include <string>
@@ -53,6 +54,10 @@ template <typename T> T queried(const_zemm_primitive_desc_t pd, zemm_query_t wha
     T value{};
     MUST(zemm_primitive_desc_query(pd, what, index, &value));
     return value;
+}
+// The query of an array of dimensions gives these.
+inline bool is(const_zemm_memory_desc_t md, zemm_query_t what, std::initializer_list<zemm_dim_t> expected) {
+    return std::equal(expected.begin(), expected.end(), *queried<const zemm_dims_t *>(md, what));
 }
 inline std::string impl_of(const_zemm_primitive_desc_t pd) {
     return queried<const char *>(pd, zemm_query_impl_info_str);

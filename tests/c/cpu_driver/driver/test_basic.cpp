@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Properties of the device and of the driver, and contexts.
 #include <algorithm>
 #include <string_view>

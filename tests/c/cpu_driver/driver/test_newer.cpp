@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Functions of Level Zero 1.9 to 1.18: what lists, queues and kernels were created with, appends with
 // parameters, host functions, the driver's own context.
 #include "ze_test.h"

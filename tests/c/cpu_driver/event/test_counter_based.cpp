@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Counter-based events: each append that is to signal one makes it stand for that command alone.
 #include "ze_test.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Sharing events with another process: the test starts itself again as that process. Hosts and
 // kernels of each side signal, reset and wait for what the other side does.
 #include <filesystem>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Every way to ask for timestamps, of events of every kind of pool.
 #include "ze_test.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Launches of several kernels whose group counts are in memory. Cooperative launches, and launches that bring
 // their arguments along.
 #include "ze_test.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Memory as file descriptors: exported, and imported by each call that can do that.
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "ze_test.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Images and samplers: kernels that read and write them, copies of parts, formats, bad input.
 #include <algorithm>
 #include <array>

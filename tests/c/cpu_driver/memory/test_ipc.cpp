@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Sharing memory with another process: the test starts itself again as that process, which runs a
 // kernel on the memory.
 #include <atomic>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // USM: kinds, queries, alignment, bad input.
 #include "ze_test.h"
 

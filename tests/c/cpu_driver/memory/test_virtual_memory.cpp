@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Reserved address ranges with physical memory mapped into them, used by kernels and copies.
 #include <csetjmp>
 #include <csignal>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Modules that import sub-group builtins: alone, linked with others, as native binaries; imports that nobody
 // has. What the builtins compute is checked in tests/isa/test_cpu_builtins.py.
 #include "ze_test.h"
@@ -8,7 +7,6 @@
 #include <thread>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 using Code = std::vector<uint8_t>;
 constexpr int lanes = 16, groups = 2, rows = 2, depth = 32;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Variables and functions of modules by their names, and modules that are linked after their
 // creation.
 #include "ze_test.h"

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Native binaries of one build of the driver, given to another one whose builtins differ: its version is
 // another, and it refuses them with a reason.
 //   test_cpu_driver_other_build direct OTHER_DRIVER
 //   test_cpu_driver_other_build direct BINARY VERSION: in a process of its own, whether it takes the binary
 #include <cstdio>
 #include <string>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ze_test.h"
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // pthread_cancel() of threads inside of the driver; test_life_cycle.cpp cancels those that wait for the host,
 // c/life/test_cancellation.cpp those that have disabled it.
 #include <functional>
 
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ze_test.h"
 

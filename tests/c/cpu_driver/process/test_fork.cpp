@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // fork() while other threads execute, and while one waits for an event of the host. The child uses
 // what it inherits, and what it makes.
 #include <atomic>
 #include <thread>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ze_test.h"
 

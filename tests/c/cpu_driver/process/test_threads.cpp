@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Several threads with their own lists and kernels of one module; concurrent module builds; loops
 // that would show leaked objects.
 #include <thread>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Immediate and regular lists, queues, fences, copies, fills, timestamps.
 #include <cfenv>
 #include <thread>

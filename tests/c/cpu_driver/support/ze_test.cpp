@@ -51,29 +51,21 @@ void take_from_tables() {
 void *loader = nullptr;
 
 void take_from_loader() {
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, name)                                                                              \
     ze.name = reinterpret_cast<decltype(ze.name)>(dlsym(loader, #name));                                     \
     CHECK(ze.name);
 #define ZE_CPU_NEWER(minor, name) ze.name = reinterpret_cast<decltype(ze.name)>(dlsym(loader, #name));
-#define ZE_CPU_LACKS(minor, name)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"
 }
 
 /// Asks the driver for the functions that an old loader does not export.
 void ask_driver() {
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, name)
 #define ZE_CPU_NEWER(minor, name)                                                                            \
     if (!ze.name)                                                                                            \
         ze.name =                                                                                            \
             reinterpret_cast<decltype(ze.name)>(got(ze.zeDriverGetExtensionFunctionAddress, driver, #name));
-#define ZE_CPU_LACKS(minor, name)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"
 }
 
 /// Skips the test if the OpenCL runtime is missing. Loaders hide why a driver refuses, so this asks

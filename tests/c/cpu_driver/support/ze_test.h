@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Shared by the tests of the CPU driver. The first argument of a test says where it gets the
 // functions from: the driver's own tables ("direct"), or the system's Level Zero loader ("loader",
 // "validation"). Without a loader the test is skipped.
@@ -23,13 +22,9 @@
 
 /// All functions by their names: ze.zeInit(0). A function that a loader is too old for is the driver's own.
 struct Functions {
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, name) decltype(&::name) name = nullptr;
 #define ZE_CPU_NEWER(minor, name) decltype(&ze_cpu::name) name = nullptr;
-#define ZE_CPU_LACKS(minor, name)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"
 };
 extern Functions ze;
 extern bool direct; // the functions are the driver's own: nothing between them and us
