@@ -9,11 +9,11 @@
 #include <iterator>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <unistd.h>
 
+#include "in_threads.hpp"
 #include "matmul/plan/plan.hpp"
 #include "primitive/spirv.hpp"
 #include "refusing_driver.h"
@@ -430,11 +430,7 @@ TEST(threads) {
     const std::vector<row> rows = rows_of(p);
     const auto pd = describe(p);
     refuse({rows[0].name});
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 6; i++)
-        threads.emplace_back([&] { CHECK(impl(create(pd)) == rows[1].name); });
-    for (std::thread &t : threads)
-        t.join();
+    in_threads(6, [&](int) { CHECK(impl(create(pd)) == rows[1].name); });
     CHECK(refusals == 1);
 }
 

@@ -116,16 +116,14 @@ static Outcome attempt(const Code &code) {
 /// Builds the module in a process of its own, which it may end. The driver is opened there, because
 /// the runtime's threads would not survive a fork.
 static Outcome attempt_apart(int argc, char **argv, const Code &code) {
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        if (!std::freopen("/dev/null", "w", stderr))
-            _exit(3);
-        alarm(30);
-        open_driver(argc, argv);
-        _exit(attempt(code));
-    }
-    const int status = wait_for(child);
+    const int status = wait_for(start_child(
+        [&] {
+            if (!std::freopen("/dev/null", "w", stderr))
+                _exit(3);
+            open_driver(argc, argv);
+            _exit(attempt(code));
+        },
+        30));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
         std::exit(77);
     return WIFEXITED(status) && WEXITSTATUS(status) <= refused  ? Outcome(WEXITSTATUS(status))
