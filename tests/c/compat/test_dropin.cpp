@@ -48,7 +48,7 @@ constexpr zemm_dim_t m = 7, n = 19, k = 37;
 template <typename T> constexpr int low = std::is_same_v<T, float> ? -4 : std::is_signed_v<T> ? -128 : 0;
 template <typename T> constexpr int high = std::is_same_v<T, float> ? 4 : low<T> + 255;
 
-// What a product is besides alpha * a * b.
+// Other parameters of a product.
 struct more {
     float alpha = 1, beta = 0;
     char offsetc = 'F';

@@ -299,8 +299,7 @@ TEST(packed_weights) {
     check_falls_back(p, {rows[0].name}, next->name);
 }
 
-// No row is left that takes weights in this layout, so the caller has to create the descriptor
-// again.
+// No row is left that takes weights in this layout, so the caller has to create the descriptor again.
 TEST(other_weights) {
     const problem p = {21, 128, 80, zemm_u8, zemm_s8, zemm_format_tag_any};
     std::set<std::string> same, other;
@@ -409,8 +408,7 @@ TEST(finish) {
     run(p, pd, primitive);
 }
 
-// The driver builds the module, but then has no kernel in it. Intel's does so for an unknown
-// builtin.
+// The driver builds the module, but then has no kernel in it. Intel's does so for an unknown builtin.
 TEST(kernel) {
     const problem p = {21, 64, 48, zemm_f32, zemm_f16, zemm_ba};
     const std::vector<row> rows = rows_of(p);

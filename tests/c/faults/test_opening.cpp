@@ -89,7 +89,7 @@ void test_calls() {
             });
 }
 
-// What is missing is looked for only once, but each call reports it.
+// A missing driver is looked for only once, but each call reports it.
 void test_missing() {
     apart("zeInit", [] {
         refuse_call("zeInit", ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, 100);

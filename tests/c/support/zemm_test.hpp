@@ -32,13 +32,13 @@ inline zemm_engine_t cpu() {
 
 template <typename... P>
 using last_written = std::remove_pointer_t<std::tuple_element_t<sizeof...(P) - 1, std::tuple<P...>>>;
-// What a call writes through its last parameter.
+// The value that a call writes through its last parameter.
 template <typename... P, typename... A> auto got(zemm_status_t (*call)(P...), A &&...args) {
     last_written<P...> value{};
     MUST(call(args..., &value));
     return value;
 }
-// What a call makes through its first parameter.
+// The object that a call makes through its first parameter.
 template <typename T, typename... P, typename... A>
 own<T> made(zemm_status_t (*call)(T *, P...), A &&...args) {
     own<T> object;

@@ -75,8 +75,7 @@ struct Counted {
     int seen, calls;
 };
 
-/// A host function runs in its turn: after its wait events and what is before it, and before its
-/// own event.
+/// A host function runs in its turn: after its wait events and what is before it, and before its own event.
 TEST(host_function) {
     const auto gate = make_event(), end = make_event();
     const auto list = immediate_list();

@@ -196,8 +196,7 @@ void kernels(Other &other) {
         expect(test.with.values + chain * count, 2 * links);
 }
 
-/// A regular list, executed when the other process may wait already. That process sees its
-/// timestamps.
+/// A regular list, executed when the other process may wait already. That process sees its timestamps.
 void kernel_to_host(Other &other) {
     Test test(other);
     const auto queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);

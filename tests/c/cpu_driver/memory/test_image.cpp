@@ -122,8 +122,7 @@ TEST(samplers) {
     run(ZE_SAMPLER_ADDRESS_MODE_MIRROR, ZE_SAMPLER_FILTER_MODE_NEAREST, true);
     CHECK(out[1][0] == texels[2 * width + 3]); // 1.25 -> 0.75
 
-    // Only normalised coordinates repeat. Others are clamped, which makes no difference inside of
-    // the image.
+    // Only normalised coordinates repeat. Others are clamped, which makes no difference inside of the image.
     for (auto mode : {ZE_SAMPLER_ADDRESS_MODE_REPEAT, ZE_SAMPLER_ADDRESS_MODE_MIRROR}) {
         run(mode, ZE_SAMPLER_FILTER_MODE_NEAREST, false);
         CHECK(out[2][0] == texels[2 * width + 4] && out[4][0] == texels[2 * width + 3]);
@@ -336,9 +335,7 @@ TEST(properties) {
         CHECK(memory.rowPitch == 32 && memory.slicePitch == 32 && memory.size == 32);
     }
     const auto usm = shared<char>(1);
-    auto of_usm = of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
-    OK(ze.zeMemGetAllocProperties(context, usm, &of_usm, nullptr));
-    ids.push_back(of_usm.id);
+    ids.push_back(properties_of(usm).id);
     CHECK(std::set(ids.begin(), ids.end()).size() == ids.size() && !std::ranges::count(ids, 0));
 
     // No image is exported.

@@ -108,8 +108,7 @@ TEST(native) {
     OK(ze.zeModuleDestroy(again));
 }
 
-/// The driver compiles each set of builtins once in the process. Four threads need the same one at
-/// once.
+/// The driver compiles each set of builtins once in the process. Four threads need the same one at once.
 TEST(in_threads) {
     in_threads(4, [](int i) {
         const int factor = i + 2;

@@ -9,9 +9,7 @@
 constexpr int count = 4096;
 
 static Owned<int *> zeros() {
-    auto values = shared<int>(count * sizeof(int));
-    std::memset(values, 0, count * sizeof(int));
-    return values;
+    return zeros<int>(count * sizeof(int));
 }
 
 static void add(ze_command_list_handle_t list, ze_kernel_handle_t kernel, int *values,

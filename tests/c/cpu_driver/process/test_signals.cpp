@@ -33,8 +33,7 @@ static void check_same(const Handlers &before) {
     }
 }
 
-/// Handlers from before the driver is opened and from after it stay, also after an interrupt and a
-/// build.
+/// Handlers from before the driver is opened and from after it stay, also after an interrupt and a build.
 static void open_quietly(int argc, char **argv) {
     const Handlers before;
     open_driver(argc, argv);

@@ -115,9 +115,8 @@ TEST(long_chain) {
 TEST(indirect_on_two_queues) {
     HeldBack held[2];
     const auto list = regular_list();
-    const auto sums = shared<int>(64 * 4);
+    const auto sums = zeros<int>(64 * 4);
     const auto groups = shared<ze_group_count_t>(sizeof(ze_group_count_t));
-    std::memset(sums, 0, 64 * 4);
     set_arg(held[0].add, 0, sums);
     OK(ze.zeKernelSetGroupSize(held[0].add, 1, 1, 1));
     append(ze.zeCommandListAppendLaunchKernelIndirect, list, held[0].add, groups);

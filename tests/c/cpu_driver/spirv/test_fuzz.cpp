@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged SPIR-V must be refused or built. The driver's reader may never fail on it. Of the modules
-// that the reader accepts, few may end the process in the OpenCL runtime, which trusts what it
-// reads. By itself, the runtime ended the process on 340 of 600 modules with such damage, and hung
-// on 21.
+// Damaged SPIR-V must be refused or built. The driver's reader may never fail on it. Of the modules that the
+// reader accepts, few may end the process in the OpenCL runtime, which trusts what it reads. By itself, the
+// runtime ended the process on 340 of 600 modules with such damage, and hung on 21.
 //
 // Arguments: the mode, how many modules to damage for the reader, how many of those that it accepts
 // to give to the runtime, the seed.

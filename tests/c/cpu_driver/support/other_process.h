@@ -8,8 +8,7 @@
 
 #include "ze_test.h"
 
-/// A request to the other process ('x': end), with the handles for it. A file descriptor may go
-/// with it.
+/// A request to the other process ('x': end), with the handles for it. A file descriptor may go with it.
 struct Message {
     char kind;
     ze_ipc_mem_handle_t memory;

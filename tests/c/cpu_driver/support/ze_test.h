@@ -78,7 +78,7 @@ long resident_kb(); // what of this process is in memory
 /// The driver's sentence for the last refusal has this part.
 #define SAYS(part) CHECK(last_refusal().find(part) != std::string::npos)
 
-/// What a call writes through its last parameter.
+/// The type that a call writes through its last parameter, and what it writes.
 template <class... P>
 using Written = std::remove_pointer_t<std::tuple_element_t<sizeof...(P) - 1, std::tuple<P...>>>;
 template <class... P, class... A> auto got(ze_result_t (*call)(P...), A &&...arguments) {
@@ -154,7 +154,7 @@ public:
 private:
     T object_;
 };
-/// What a call makes.
+/// The object that a call makes.
 template <class... P, class... A> auto made(ze_result_t (*call)(P...), A &&...arguments) {
     return Owned(got(call, arguments...));
 }
@@ -187,8 +187,16 @@ Owned<ze_event_pool_handle_t> make_pool(uint32_t count,
 Owned<ze_event_handle_t> make_event(ze_event_pool_handle_t pool, uint32_t index);
 Owned<ze_event_handle_t> make_event(); // of a pool that all tests share
 void *allocate(ze_memory_type_t type, size_t size, size_t alignment = 0);
+ze_memory_allocation_properties_t properties_of(const void *memory, void *next = nullptr,
+                                                ze_device_handle_t *owner = nullptr);
+uint64_t device_time();
 template <class T> Owned<T *> shared(size_t size, size_t alignment = 0) {
     return Owned(static_cast<T *>(allocate(ZE_MEMORY_TYPE_SHARED, size, alignment)));
+}
+template <class T> Owned<T *> zeros(size_t size) {
+    auto memory = shared<T>(size);
+    std::memset(memory, 0, size);
+    return memory;
 }
 
 template <class T> void set_arg(ze_kernel_handle_t kernel, uint32_t index, const T &value) {
