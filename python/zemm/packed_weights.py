@@ -316,19 +316,13 @@ def matmul_desc(
     src_dtype: DataType,
     dst_dtype: DataType,
     *,
-    fpmath: FpmathMode | None = None,
-    src_group: int | None = None,
-    quantizes: bool = False,
-    reduced_range: bool = False,
     bias: MemoryDesc | None = None,
     rows: int = RUNTIME_DIM,
+    **settings: Any,
 ) -> MatmulPrimitiveDesc:
-    """The matmul, by default of any number of rows. An 8-bit src has a scale for each group of src_group
-    elements and, if the weights have zero points or offsets, reductions in groups of _sums_group().
-    quantizes: src is of floats, which the matmul makes such a src of. reduced_range: it has 7 bits."""
+    """The matmul, by default of any number of rows. settings: of _matmul_attr()."""
     *batch, k, n = packed.dims
-    mask = 2 ** len(packed.dims) - 1
-    attr = _matmul_attr(packed, src_dtype, mask, fpmath, src_group, reduced_range, quantizes)
+    attr = _matmul_attr(packed, src_dtype, 2 ** len(packed.dims) - 1, **settings)
     src, dst = (rows_of(batch, rows, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
     return MatmulPrimitiveDesc(packed.engine, src, weights, dst, bias, attr)
 
@@ -339,15 +333,13 @@ def grouped_matmul_desc(
     src_dtype: DataType,
     dst_dtype: DataType,
     *,
-    fpmath: FpmathMode | None = None,
-    src_group: int | None = None,
-    reduced_range: bool = False,
     bias: MemoryDesc | None = None,
+    **settings: Any,
 ) -> MatmulPrimitiveDesc:
     """The descriptor for [E, K, N], where each row belongs to the group of a matrix: the executions say how
-    many of all rows. bias: [E, N]."""
+    many of all rows. bias: [E, N]. settings: of _matmul_attr()."""
     count, k, n = packed.dims
-    attr = _matmul_attr(packed, src_dtype, 3, fpmath, src_group, reduced_range)
+    attr = _matmul_attr(packed, src_dtype, 3, **settings)
     src, dst = (
         MemoryDesc.grouped((rows, size), dt, 0, count) for size, dt in ((k, src_dtype), (n, dst_dtype))
     )
@@ -358,12 +350,15 @@ def _matmul_attr(
     packed: PackedWeights,
     src_dtype: DataType,
     src_mask: int,
-    fpmath: FpmathMode | None,
-    src_group: int | None,
-    reduced_range: bool,
+    *,
+    fpmath: FpmathMode | None = None,
+    src_group: int | None = None,
     quantizes: bool = False,
+    reduced_range: bool = False,
 ) -> Attr:
-    """src_mask: all dimensions of src."""
+    """src_mask: all dimensions of src. An 8-bit src has a scale for each group of src_group elements and, if
+    the weights have zero points or offsets, reductions in groups of _sums_group(). quantizes: src is of
+    floats, which the matmul makes such a src of. reduced_range: it has 7 bits."""
     attr = Attr()
     packed._declare(attr)
     multiplied = "s8" if quantizes else src_dtype

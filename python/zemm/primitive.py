@@ -39,6 +39,25 @@ class PrimitiveDesc(ProcessBound):
         keep = tuple(e._handle for e in engines)
         self._handle: Any = library.create("primitive_desc", function, *args, keep=keep)
 
+    def _make_product(
+        self, function: str, engine: Engine, tensors: tuple[Any, ...], attr: Attr | None, *kind: int
+    ) -> None:
+        """tensors: src, weights, dst, bias. kind: what the function takes behind the engine."""
+        src, weights, dst, bias = tensors
+        self._make(
+            engine,
+            (engine,),
+            f"{function}_primitive_desc_create",
+            check.handle(engine, Engine, "engine"),
+            *kind,
+            check.handle(src, MemoryDesc, "src"),
+            check.handle(weights, MemoryDesc, "weights"),
+            _optional(bias, MemoryDesc, "bias"),
+            check.handle(dst, MemoryDesc, "dst"),
+            _optional(attr, Attr, "attr"),
+        )
+        self._keep_problem(tensors, attr)
+
     def _keep_problem(self, tensors: tuple[MemoryDesc | None, ...], attr: Attr | None) -> None:
         self._tensors, self._settings = tensors, {} if attr is None else dict(attr._made)
 
@@ -118,18 +137,7 @@ class MatmulPrimitiveDesc(PrimitiveDesc):
         bias: MemoryDesc | None = None,
         attr: Attr | None = None,
     ) -> None:
-        self._make(
-            engine,
-            (engine,),
-            "matmul_primitive_desc_create",
-            check.handle(engine, Engine, "engine"),
-            check.handle(src, MemoryDesc, "src"),
-            check.handle(weights, MemoryDesc, "weights"),
-            _optional(bias, MemoryDesc, "bias"),
-            check.handle(dst, MemoryDesc, "dst"),
-            _optional(attr, Attr, "attr"),
-        )
-        self._keep_problem((src, weights, dst, bias), attr)
+        self._make_product("matmul", engine, (src, weights, dst, bias), attr)
 
 
 class InnerProductPrimitiveDesc(PrimitiveDesc):
@@ -155,19 +163,8 @@ class InnerProductPrimitiveDesc(PrimitiveDesc):
         prop_kind: ForwardKind = "forward_inference",
     ) -> None:
         check.choice(prop_kind, ForwardKind, "prop_kind")
-        self._make(
-            engine,
-            (engine,),
-            "inner_product_forward_primitive_desc_create",
-            check.handle(engine, Engine, "engine"),
-            library.value_of("prop_kind", prop_kind),
-            check.handle(src, MemoryDesc, "src"),
-            check.handle(weights, MemoryDesc, "weights"),
-            _optional(bias, MemoryDesc, "bias"),
-            check.handle(dst, MemoryDesc, "dst"),
-            _optional(attr, Attr, "attr"),
-        )
-        self._keep_problem((src, weights, dst, bias), attr)
+        kind, function = library.value_of("prop_kind", prop_kind), "inner_product_forward"
+        self._make_product(function, engine, (src, weights, dst, bias), attr, kind)
         self._settings["prop_kind"] = (prop_kind,)
 
 

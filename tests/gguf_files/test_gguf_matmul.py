@@ -231,32 +231,38 @@ def test_unaligned_floats(name: str, file: zemm.gguf.File) -> None:
     np.testing.assert_array_equal(tensor.linear()(X), aligned.linear()(X))
 
 
-def test_refusals(file: zemm.gguf.File) -> None:
-    w, q8_1 = file["Q4_1"], zemm.gguf.quantize_q8_1(X)
-    with pytest.raises(ValueError, match=r"x \(3, 511\) does not fit tensor 'Q4_1' \(512, 24\)"):
-        w.matmul(X[:, 1:])
-    with pytest.raises(ValueError, match="x has type s32, neither floating-point nor s8"):
-        w.matmul(X.astype(np.int32))
-    with pytest.raises(ValueError, match=r"x is Q8_1 .* leave src_scales"):
-        w.matmul(q8_1, src_scales=1.0)
-    with pytest.raises(ValueError, match="src_zero_points cannot be given"):
-        w.matmul(q8_1, src_zero_points=np.int32(3))
-    with pytest.raises(ValueError, match=r"src_scales of shape \(3, 5\) does not fit src"):
-        w.matmul(q8_1.values, src_scales=np.ones((3, 5), np.float32))
-    with pytest.raises(ValueError, match=r"reductions of shape \(3, 7\) does not fit src"):
-        w.matmul(q8_1.values, src_scales=1.0, reductions=np.ones((3, 7), np.int32))
-    with pytest.raises(ValueError, match="x has type s8, not one of f32, f16, bf16, f64"):
-        w.linear()(q8_1.values)
-    with pytest.raises(ValueError, match="K must be a multiple of 32"):
-        zemm.gguf.quantize_q8_1(X[:, :40])
-    with pytest.raises(ValueError, match="x has type int8, not a floating-point type"):
-        zemm.gguf.quantize_q8_1(q8_1.values)
-    with pytest.raises(ValueError, match="not finite, or a group whose scale or sum exceeds f16"):
-        zemm.gguf.quantize_q8_1(X * 1e30)
-    with pytest.raises(ValueError, match=r"blocks has shape \(2, 35\)"):
-        zemm.gguf.read_q8_1(np.zeros((2, 35), np.uint8))
-    with pytest.raises(ValueError, match=r"blocks has type int8 and shape \(2, 36\), not uint8"):
-        zemm.gguf.read_q8_1(np.zeros((2, 36), np.int8))
+@pytest.mark.parametrize(
+    ("sentence", "call"),
+    [
+        (r"x \(3, 511\) does not fit tensor 'Q4_1' \(512, 24\)", lambda w, x: w.matmul(X[:, 1:])),
+        ("x has type s32, neither floating-point nor s8", lambda w, x: w.matmul(X.astype(np.int32))),
+        (r"x is Q8_1 .* leave src_scales", lambda w, x: w.matmul(x, src_scales=1.0)),
+        ("src_zero_points cannot be given", lambda w, x: w.matmul(x, src_zero_points=np.int32(3))),
+        (
+            r"src_scales of shape \(3, 5\) does not fit src",
+            lambda w, x: w.matmul(x.values, src_scales=np.ones((3, 5), np.float32)),
+        ),
+        (
+            r"reductions of shape \(3, 7\) does not fit src",
+            lambda w, x: w.matmul(x.values, src_scales=1.0, reductions=np.ones((3, 7), np.int32)),
+        ),
+        ("x has type s8, not one of f32, f16, bf16, f64", lambda w, x: w.linear()(x.values)),
+        ("K must be a multiple of 32", lambda w, x: zemm.gguf.quantize_q8_1(X[:, :40])),
+        ("x has type int8, not a floating-point type", lambda w, x: zemm.gguf.quantize_q8_1(x.values)),
+        (
+            "not finite, or a group whose scale or sum exceeds f16",
+            lambda w, x: zemm.gguf.quantize_q8_1(X * 1e30),
+        ),
+        (r"blocks has shape \(2, 35\)", lambda w, x: zemm.gguf.read_q8_1(np.zeros((2, 35), np.uint8))),
+        (
+            r"blocks has type int8 and shape \(2, 36\), not uint8",
+            lambda w, x: zemm.gguf.read_q8_1(np.zeros((2, 36), np.int8)),
+        ),
+    ],
+)
+def test_refusals(file: zemm.gguf.File, sentence: str, call: Any) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        call(file["Q4_1"], zemm.gguf.quantize_q8_1(X))
 
 
 def test_snippet_of_the_page(tmp_path: Path) -> None:

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from support_case_lines import problems
-from support_problem import Problem
+from support_calls import run
+from support_cases import Problem, problems
 from support_process import captured
 from support_rows import BY_NAME, ROWS
-from support_run import run
 
 # For each mask, the policies of the integer matmul and of the float matmul. AMX is hidden, too.
 LEVELS = {
@@ -31,8 +30,8 @@ PROBLEMS = problems("levels of CPUs")  # floats are eighths, so sums are exact
 def result(engine: zemm.Engine, problem: Problem) -> tuple[str, np.ndarray]:
     """The kernel that ran, and dst's bytes, which have been compared with numpy's."""
     call = run(problem)
-    assert call.exact, "the problem's result is not exact"
-    return call.pd.impl_info, call.dst
+    assert call.is_exact, "the problem's result is not exact"
+    return call.pd.impl_info, call.raw
 
 
 def main() -> None:

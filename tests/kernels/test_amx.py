@@ -9,16 +9,15 @@ code. That needs no such CPU: the OpenCL CPU runtime builds for others, too.
 import os
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import zemm
+from support_calls import make_pd, run
+from support_cases import ANY, Problem, shape
 from support_level_zero import Driver, compilers
-from support_problem import Problem
 from support_process import captured
 from support_rows import BY_NAME, constant_id, state
-from support_run import make_pd, run
 from support_spirv import specialised
 from support_tree import ROOT
 from zemm._library.package_files import package_file
@@ -92,8 +91,8 @@ def built(spirv: bytes, constants: dict[int, int], tiles: str, folder: Path) -> 
     ],
 )
 def test_instructions(tmp_path: Path, row: str, src: str, wei: str, product: str) -> None:
-    fpmath = {"f32": ("bf16", False), "f16": ("f16", True)}.get(src)
-    problem = Problem((64, 256), (256, 64), src, wei, "f32", any_tags=True, fpmath=fpmath)
+    fpmath = {"f32": "bf16", "f16": "f16:true"}.get(src, "")
+    problem = Problem(f"{ANY} --dt={src}:{wei}:f32 --attr-fpmath={fpmath} 64x256:256x64")
     common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
     assert instructions(native(problem, "TILES_IN_HARDWARE", tmp_path)) == common | {product}
     assert instructions(native(problem, "TILES_IN_SOFTWARE", tmp_path)) == set()
@@ -136,7 +135,7 @@ def test_one_work_item(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, order: s
     functions have names of vector functions.
     """
     monkeypatch.setenv("ZEMM_KERNEL", INT8)
-    problem = Problem((64, 256), (256, 64), "s8", "s8", "f32", wei_order=order)
+    problem = Problem(f"--dt=s8:s8:f32 --wtag={order} 64x256:256x64")
     assert b"_ZGV" not in native(problem, "TILES_IN_HARDWARE", tmp_path)
 
 
@@ -147,33 +146,33 @@ def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) 
     feature = BY_NAME[row].policy
     monkeypatch.delenv("ZEMM_KERNEL", raising=False)
     for m in (1, 15, 16, 500):
-        chosen = make_pd(Problem((m, 256), (256, 64), src, wei, "f32", any_tags=True)).impl_info
+        chosen = make_pd(Problem(f"{ANY} --dt={src}:{wei}:f32 {shape(m, 64, 256)}")).impl_info
         assert (chosen == row) == (m >= 16 and feature in engine.features)
 
 
-@pytest.mark.quick(cases=lambda problem, copied: problem.k in (2048, 1001))
+@pytest.mark.quick(cases=lambda line, copied: Problem(line).k in (2048, 1001))
 @pytest.mark.parametrize(
-    ("problem", "copied"),
+    ("line", "copied"),
     [
         # Rows of src that fall into the same sets of the L1 cache, and that begin inside of cache lines.
-        (Problem((2, 33, 2048), (2, 2048, 65), "s8", "u8"), True),
-        (Problem((70, 1022), (1022, 65), "u8", "s4", "bf16", src_pad=3), True),
-        (Problem((70, 1024), (1024, 65), "bf16", "bf16"), True),
-        (Problem((70, 1056), (1056, 65), "bf16", "u4", src_order="ab"), False),  # 33 lines
-        (Problem((70, 1088), (1088, 65), "s8", "s8"), False),
+        ("--dt=s8:u8:f32 2x33x2048:2x2048x65", True),
+        ("--dt=u8:s4:bf16 70x1022:1022x65 src_pad=3", True),
+        ("--dt=bf16:bf16:f32 70x1024:1024x65", True),
+        ("--dt=bf16:u4:f32 70x1056:1056x65", False),  # 33 lines
+        ("--dt=s8:s8:f32 70x1088:1088x65", False),
         # f32 becomes bf16 once.
-        (Problem((70, 1001), (1001, 65), "f32", "f32", fpmath=("bf16", False)), True),
-        (Problem((70, 1056), (1056, 65), "f32", "u4", "bf16", fpmath=("any", True)), True),
+        ("--attr-fpmath=bf16 70x1001:1001x65", True),
+        ("--dt=f32:u4:bf16 --attr-fpmath=any:true 70x1056:1056x65", True),
     ],
-    ids=lambda value: "" if isinstance(value, bool) else f"{value.src_dt}-{value.k}",
 )
-def test_copy_of_src(monkeypatch: pytest.MonkeyPatch, problem: Problem, copied: bool) -> None:
+def test_copy_of_src(monkeypatch: pytest.MonkeyPatch, line: str, copied: bool) -> None:
     """src is copied where that pays: from 1024 columns for each core on, if its type stays."""
-    monkeypatch.setenv("ZEMM_KERNEL", INT8 if problem.src_dt in ("s8", "u8") else BF16)
-    converts = problem.src_dt == "f32"
+    problem = Problem(line)
+    monkeypatch.setenv("ZEMM_KERNEL", INT8 if problem.is_integer else BF16)
+    converts = problem.dt[0] == "f32"
     columns = 1024 * len(os.sched_getaffinity(0))
     for n in (columns - 1, columns):
-        p = replace(problem, wei_dims=(*problem.wei_dims[:-1], n))
+        p = problem.shaped(problem.case.problem.m, n, problem.k)
         names = [module.kernel for module in make_pd(p).modules()]
         assert ("widen_src" in names) == (converts or (copied and n == columns))
     if columns <= 8192:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Post-ops whose operand is dst: binary_mul_inplace, and other operands that are dst's memory. What shares
-memory with dst in another way is refused, and dst stays as it was.
+memory with dst in another way is refused, and dst stays as it was. problems.txt has such post-ops for all
+rows.
 """
 
 from typing import Any
@@ -8,107 +9,23 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from support_driver import check, check_row, prepared, turns
-from support_rows import BY_NAME, ROWS
-from support_tiers import POLICY_ROWS, SMALL_ROWS
+from support_calls import Call, run
+from support_cases import Problem
 
 SRC, WEIGHTS, BIAS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_BIAS, zemm.ARG_DST
 SRC_1, SRC_2 = zemm.ARG["SRC_1"], zemm.ARG["SRC_2"]
-CHAIN = "--attr-post-ops=mul_inplace:{0}+sum:0.5+mul_inplace:{0}"
-BYTES = "--dt=s8:{1}:{0} --attr-scales=wei:per_oc " + CHAIN
-LINES = {
-    **{f"to_{dt}": f"--dt=f16:f16:{dt} {CHAIN.replace('=', '=relu+', 1).format(dt)} 37x70:70x46"
-       for dt in ("f32", "f16", "bf16", "f8_e5m2", "f8_e4m3", "f4_e2m1")},
-    **{f"s8_to_{dt}": f"{BYTES.format(dt, 's8')} 37x64:64x46" for dt in ("s32", "s8", "u8", "f32", "f16")},
-    "whole_s32": "--dt=u8:s8:s32 --attr-post-ops=mul_inplace:s32 37x64:64x46",
-    "rows": f"--dtag=any --strides=::135x1 {CHAIN.format('f32')} 3x70:70x130",
-    "columns": f"--dtag=any --strides=::1x40 {CHAIN.format('f32')} 37x70:70x46",
-    "batch": f"--allow-enum-tags-only=0 --dtag=bdac {CHAIN.format('f32')} 2x3x19x40:1x3x40x33",
-    "batch_shared": f"--dtag=cab {CHAIN.format('f32')} 5x9x40:1x40x33",
-    "long_k": f"{CHAIN.format('f32')} 2x6000:6000x64",
-    "long_k_s8": f"{BYTES.format('f32', 'u8')} 2x8192:8192x64",
-    "groups": f"--dt=s8:s4:f16 --attr-scales=wei:per_tensor:f32:32x1 {CHAIN.format('f16')} 40x256:256x96",
-    "weight_only": "--dt=f16:u4:f16 --attr-scales=wei:per_tensor:f32:32x1 --attr-fpmath=f16:true "
-    f"{CHAIN.format('f16')} 20x128:128x64",
-    "any": f"--stag=any --wtag=any --dtag=any {CHAIN.format('f32')} 37x70:70x46",
-    "scaled": f"--dt=f32:f32:f16 --attr-scales=dst:per_oc {CHAIN.format('f16')} 37x70:70x46",
-    "shared_bytes": "--dt=f32:f32:f4_e2m1 --dtag=any --strides=::1x32 --attr-scales=dst:per_oc "
-    f"{CHAIN.format('f4_e2m1')} 31x3:3x65",
-}  # fmt: skip
 
 
-IS_TURN = turns(4)
-
-
-def is_quick(row: str, name: str) -> bool:
-    """Each policy, on rows for Intel GPUs each owner, runs what it runs most."""
-    if not row:
-        return True
-    traits = BY_NAME[row]
-    return row in (SMALL_ROWS if traits.is_xe else POLICY_ROWS) and name == (
-        "s8_to_s8" if traits.src == "int8" else "to_f32"
-    )
-
-
-@pytest.mark.quick(cases=is_quick)
-@pytest.mark.decided(cases=lambda row, name: not row or IS_TURN(row, name))
-@pytest.mark.parametrize("name", LINES)
-@pytest.mark.parametrize("row", ["", *ROWS])
-def test_row(monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
-    line = f"--matmul --stag=abx --wtag=abx --dtag=abx {LINES[name]}"
-    if row:
-        check_row(monkeypatch, row, line)
-    else:
-        check(line)
-
-
-def test_the_second_run_multiplies_by_the_first_result(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    line = "--matmul --stag=ab --wtag=ab --dtag=ab --attr-post-ops=mul_inplace:f32 5x1:1x8"
-    pd, tensors = prepared(engine, line)
-    x, w, old = (tensors.memories[arg].as_numpy().copy() for arg in (SRC, WEIGHTS, DST))
+def test_the_second_run_multiplies_by_the_first_result() -> None:
+    call = Call(Problem("--attr-post-ops=mul_inplace:f32 5x1:1x8"))
+    x, w, old = (call.values[arg] for arg in (SRC, WEIGHTS, DST))
     for _ in range(2):
-        zemm.Primitive(pd).execute(stream, tensors.memories)
-    stream.wait()
-    assert np.array_equal(tensors.memories[DST].as_numpy(), (x @ w) ** 2 * old)
+        call.execute()
+    assert np.array_equal(call.dst, (x @ w) ** 2 * old)
 
 
-def test_a_part_of_a_larger_tensor(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """dst is a submemory, and src1 is spelt as its descriptor."""
-    old = np.arange(12 * 20, dtype=np.float32).reshape(12, 20)
-    buffer = old.copy()
-    md = zemm.MemoryDesc(old.shape, "f32", "ab").submemory((5, 8), (3, 7))
-    src, weights = np.ones((5, 2), np.float32), np.full((2, 8), 3, np.float32)
-    for src1 in (md, zemm.MemoryDesc((5, 8), "f32", "any")):
-        buffer[:] = old
-        execute(engine, stream, {SRC: src, WEIGHTS: weights}, md, buffer, src1=src1)
-        want = old.copy()
-        want[3:8, 7:15] *= 6
-        assert np.array_equal(buffer, want)
-
-
-def execute(
-    engine: zemm.Engine,
-    stream: zemm.Stream,
-    arrays: dict[int, np.ndarray],
-    dst_md: zemm.MemoryDesc,
-    dst: np.ndarray,
-    src1: zemm.MemoryDesc,
-    alg: Any = "mul_inplace",
-    src1_memory: zemm.Memory | None = None,
-) -> None:
-    """Multiply, with a binary post-op whose operand is src1_memory or else dst."""
-    post_ops = zemm.PostOps()
-    post_ops.append_binary(alg, src1)
-    attr = zemm.Attr()
-    attr.set_post_ops(post_ops)
-    memories = {
-        arg: zemm.Memory(zemm.MemoryDesc(a.shape, "f32", "ab"), engine, a) for arg, a in arrays.items()
-    }
-    memories[DST] = zemm.Memory(dst_md, engine, dst.reshape(-1).view(np.uint8))
-    memories[zemm.ARG_ATTR_MULTIPLE_POST_OP(0) | SRC_1] = src1_memory or memories[DST]
-    pd = zemm.MatmulPrimitiveDesc(engine, memories[SRC].md, memories[WEIGHTS].md, dst_md, attr=attr)
-    zemm.Primitive(pd).execute(stream, memories)
-    stream.wait()
+def test_a_part_of_a_larger_tensor() -> None:
+    run(Problem("--attr-post-ops=mul_inplace:f32 5x2:2x8 dst_within=12x20@3x7"))
 
 
 def refused_descriptor(engine: zemm.Engine, dst: zemm.MemoryDesc, src1: zemm.MemoryDesc) -> str:

@@ -3,8 +3,8 @@
 
 import pytest
 import zemm
-from support_problem import Problem, Quant, make_data, zero_point
-from support_run import make_pd, run
+from support_calls import make_pd, run
+from support_cases import ANY, Problem, shape
 
 SEGMENTS = "matmul_int8_any_any_120x64x1024_avx512_segments"
 NEXT = "matmul_int8_any_any_120x64x256_avx512_vnni"
@@ -24,18 +24,13 @@ def problem(
     scales_src: bool = True,
 ) -> Problem:
     """Groups of the weights along K are as long as wei_group, if that is not 0."""
-    mask, groups = (3, (wei_group, 1)) if wei_group else (2, ())
+    mask, groups = (3, f":{wei_group}x1") if wei_group else (2, "")
+    src_scale = f"src:3:{scale_dt}:1x{group}" if scales_src else "src:1"
+    wei_scale = f"wei:{mask}:{scale_dt if wei_group else 'f32'}{groups}"
+    zero_points = f"wei:{mask}:{zp}{groups}" if zp else ""
     return Problem(
-        (m, k),
-        (k, n),
-        src_dt,
-        wei_dt,
-        dst_dt,
-        any_tags=True,
-        rough=True,
-        src_scale=Quant(3, (1, group), scale_dt) if scales_src else Quant(1),
-        wei_scale=Quant(mask, groups, scale_dt if wei_group else "f32"),
-        wei_zp=zero_point(mask, groups, zp) if zp else None,
+        f"{ANY} --dt={src_dt}:{wei_dt}:{dst_dt} --attr-scales={src_scale}+{wei_scale}"
+        f" --attr-zero-points={zero_points} {shape(m, n, k)} rough"
     )
 
 
@@ -75,12 +70,11 @@ def test_same_bits(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, name: s
     if "avx512_vnni" not in engine.features:
         pytest.skip("the device does not report avx512_vnni")
     p = PROBLEMS[name]
-    data = make_data(p)
     bits = []
     for row in (SEGMENTS, NEXT):
         monkeypatch.setenv("ZEMM_KERNEL", row)
         assert make_pd(p).impl_info.endswith(row)
-        bits.append(run(p, data).dst_bytes.tobytes())
+        bits.append(run(p).raw.tobytes())
     assert bits[0] == bits[1]
 
 

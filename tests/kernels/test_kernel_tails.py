@@ -4,55 +4,93 @@ size.
 """
 
 import itertools
-from dataclasses import replace
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import zemm
+from support_calls import fill, make_pd, result, run
+from support_cases import ANY, PACKED, Problem, problems, shape
 from support_decisions import needed
-from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
-from support_run import make_pd, result, run
-from support_tails import FLOATS, INTEGERS, PACKED, Variant, shapes
 from support_tiers import facts, in_turns, nothing
+from zemm.benchdnn.grammar.arguments import SCALES, SRC, WEI, ZERO_POINTS
 
+# A variant is what decides which module is compiled. Shapes are not compiled in, except for a few
+# bits (K beyond a row's tile, K % 4, tiles of few rows). Integers that are scaled have limited values,
+# so that every sum is exact in f32. Its words: group: elements of K in a group; units: it also runs
+# UNIT_SHAPES.
+INTEGERS, FLOATS = problems("tails of integers"), problems("tails of floats")
 VARIANTS = INTEGERS | FLOATS
+# M around the heights of tiles (120, 64, 8) and of the groups of rows that are multiplied at once
+# (4, 6, 8).
+MS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 63, 64, 65, 119, 120, 121, 241)
+# N around vectors (8, 16), tiles (16, 32, 64) and panels (64). With eight tiles of 64 columns all
+# cores are busy, so tiles are not made lower. N = 1 makes another variant of plain weights.
+NS = (15, 16, 17, 63, 64, 65, 100, 130, 449)
+# K around quads, vectors and tiles (16, 64, 256). Sizes of 1 make other variants: see UNIT_SHAPES.
+KS = (2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300, 512)
+UNIT_SHAPES = ((1, 1, 1), (121, 65, 1), (9, 1, 300), (121, 1, 64))
+
+
+def of_shape(base: Problem, m: int, n: int, k: int, seed: int) -> Problem:
+    reductions = f"--attr-precomputed-reductions=src:per_tensor:s32:1x{base.number('group', k)}"
+    more = reductions if base.find("precomputed_reductions", "src") else ""
+    return base.shaped(m, n, k, f"{more} seed={seed}")
+
+
+def shapes(variants: dict[str, Problem], name: str) -> Iterator[tuple[int, int, int]]:
+    """M, N and K of the runs.
+
+    The variants without groups together meet all pairs of M and K, of N and K, and of M and N.
+    """
+    if variants[name].number("units"):
+        yield from UNIT_SHAPES
+    if group := variants[name].number("group"):
+        for i, m in enumerate(MS):
+            # At least two groups: a single group would be another variant.
+            for groups in sorted({2 + i % 3, 512 // group + i % 2}):
+                if groups > 1:
+                    yield m, NS[(i + groups) % len(NS)], groups * group
+        return
+    plain = [other for other in variants if not variants[other].number("group")]
+    each = -(-len(MS) // len(plain))
+    first = plain.index(name) * each
+    for k, length in enumerate(KS):
+        for t in range(first, first + each):
+            yield MS[(t + k) % len(MS)], NS[(t + 2 * k) % len(NS)], length
 
 
 def no_bf16(base: Problem, splits_f16: bool) -> str:
     """The refusal of a row that multiplies bf16, f32 as bf16 where that is allowed, and f16 as two bf16."""
-    if base.src_dt not in ("f32", "bf16", *(["f16"] if splits_f16 else [])):
+    src, zero_points = base.dt[0], base.find("zero_points", "wei")
+    if src not in ("f32", "bf16", *(["f16"] if splits_f16 else [])):
         more = "f16, " if splits_f16 else ""
-        return f"multiplies bf16, {more}f8, f4 and f32 by these or integers, not {base.src_dt}"
-    if base.src_dt == "f32" and (not base.fpmath or base.fpmath[0] not in ("bf16", "any")):
+        return f"multiplies bf16, {more}f8, f4 and f32 by these or integers, not {src}"
+    if src == "f32" and base.case.attributes.fpmath.mode not in ("bf16", "any"):
         return "which the fpmath mode has to allow"
-    if base.wei_zp and base.wei_zp.dt == "s32":
+    if zero_points and zero_points.data_type == "s32":
         return "zero points have to be tensors of 8 bits"
     return ""
 
 
-def scales_along_k(base: Problem) -> bool:
-    """Whether the sums of groups along K are scaled."""
-    return any(quant and quant.groups for quant in (base.src_scale, base.wei_scale))
-
-
-def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
+def refusal(engine: zemm.Engine, row: str, base: Problem) -> str:
     """Words of the sentence with which a row refuses a variant; "" if the row has to take it."""
-    traits = BY_NAME[row]
+    traits, (src, wei, _) = BY_NAME[row], base.dt
     if traits.feature and traits.feature not in engine.features:
         return f"does not report {traits.feature}"
-    if traits.src == "int8" and not variant.base.integer:
-        return f"src is {variant.base.src_dt}"
-    if traits.src == "bf16" and (why := no_bf16(variant.base, traits.has_tiles)):
+    if traits.src == "int8" and not base.is_integer:
+        return f"src is {src}"
+    if traits.src == "bf16" and (why := no_bf16(base, traits.has_tiles)):
         return why
-    if traits.src == "f16" and variant.base.src_dt != "f16":
+    if traits.src == "f16" and src != "f16":
         return "multiplies f16, f8 and f4 by these or integers"
-    by_integers = not variant.base.integer and variant.base.wei_dt in ("u8", "s8", "u4", "s4", "u2")
+    by_integers = not base.is_integer and wei in ("u8", "s8", "u4", "s4", "u2")
     if traits.policy == "avx512_widen" and not by_integers:
         return "multiplies floats by types of 8 and 4 bits"
-    if traits.policy == "avx512_segments" and (not scales_along_k(variant.base) or variant.base.src_zp):
+    if traits.policy == "avx512_segments" and (not base.scales_groups or base.find("zero_points", "src")):
         return "takes sums that are scaled along K, and no zero points of src"
-    if reads_packed_only(traits) and not variant.base.wei_tag:
+    if reads_packed_only(traits) and not base.is_packed:
         return "reads packed weights only"
     return ""
 
@@ -61,15 +99,15 @@ def run_on(row: str, problem: Problem) -> bool:
     """Run the problem on the row. Returns whether the result had to be exact."""
     call = run(problem)
     assert call.pd.impl_info == row
-    return call.exact
+    return call.is_exact
 
 
 def first_problem(row: str, name: str) -> Problem:
-    return VARIANTS[name].of_shape(*next(shapes(INTEGERS if name in INTEGERS else FLOATS, name)), 0)
+    return of_shape(VARIANTS[name], *next(shapes(INTEGERS if name in INTEGERS else FLOATS, name)), 0)
 
 
 def facts_of(name: str) -> set[str]:
-    return facts(VARIANTS[name].base)
+    return facts(VARIANTS[name])
 
 
 IS_TURN = in_turns(CPU_ROWS[::4], VARIANTS, first_problem, covers=nothing)
@@ -83,7 +121,7 @@ def test_tails(engine: zemm.Engine, row: str, name: str) -> None:
     variant, variants = VARIANTS[name], INTEGERS if name in INTEGERS else FLOATS
     why = refusal(engine, row, variant)
     for seed, (m, n, k) in enumerate(shapes(variants, name)):
-        problem = variant.of_shape(m, n, k, seed)
+        problem = of_shape(variant, m, n, k, seed)
         if why:
             with pytest.raises(NotImplementedError, match=why):
                 make_pd(problem)
@@ -95,7 +133,7 @@ def test_tails(engine: zemm.Engine, row: str, name: str) -> None:
         assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
 
 
-ROUGH = [name for name in FLOATS if not FLOATS[name].group]
+ROUGH = [name for name in FLOATS if not FLOATS[name].number("group")]
 FLOAT_ROWS = [row for row in CPU_ROWS if BY_NAME[row].src != "int8"]
 
 
@@ -108,7 +146,7 @@ def test_rough_tails(engine: zemm.Engine, row: str, name: str) -> None:
         return  # test_tails has checked the reason
     inexact = 0
     for seed, (m, n, k) in enumerate(itertools.islice(shapes(FLOATS, name), 0, None, 4)):
-        inexact += not run_on(row, replace(FLOATS[name].of_shape(m, n, k, seed), rough=True))
+        inexact += not run_on(row, of_shape(FLOATS[name], m, n, k, seed).but("rough"))
     assert inexact > 5
 
 
@@ -124,16 +162,13 @@ def test_each_row_takes_variants_on_its_device(engine: zemm.Engine) -> None:
             assert taken >= (1 if BY_NAME[row].policy == "avx512_segments" else least)
 
 
+SIXES = Problem(
+    "--dt=s8:u8:s32 --attr-zero-points=wei:common:1 --attr-precomputed-reductions=src:3:s32:1x6 5x12:12x17"
+)
 REFUSED = {
-    "stride of src": (Problem((5, 8), (8, 17), "s8", "u8", "s32", src_order="ba"), "whose stride is 5"),
-    "groups of 6": (
-        Problem((5, 12), (12, 17), "s8", "u8", "s32", wei_zp=zero_point(), reduction_group=6),
-        "multiples of 4, the greatest common divisor here is 6",
-    ),
-    "packed, groups of 6": (
-        Problem((5, 12), (12, 17), "s8", "u8", "s32", wei_zp=zero_point(), reduction_group=6, wei_tag=PACKED),
-        "multiples of 4, the greatest common divisor here is 6",
-    ),
+    "stride of src": (Problem("--dt=s8:u8:s32 --stag=ba 5x8:8x17"), "whose stride is 5"),
+    "groups of 6": (SIXES, "multiples of 4, the greatest common divisor here is 6"),
+    "packed, groups of 6": (SIXES.but(PACKED), "multiples of 4, the greatest common divisor here is 6"),
 }
 
 
@@ -142,9 +177,9 @@ REFUSED = {
 def test_int8_rows_refuse(engine: zemm.Engine, row: str, name: str) -> None:
     problem, why = REFUSED[name]
     if reads_packed_only(BY_NAME[row]):
-        problem = replace(problem, wei_tag=PACKED)
+        problem = problem.but(PACKED)
     if BY_NAME[row].policy != "avx512_segments":  # it refuses what it shares with the others first
-        why = refusal(engine, row, Variant(problem)) or why
+        why = refusal(engine, row, problem) or why
     with pytest.raises(NotImplementedError, match=f"{row}: [^;]*{why}"):
         make_pd(problem)
 
@@ -165,21 +200,16 @@ def test_infinite_src_beside_zero_points(engine: zemm.Engine, monkeypatch: pytes
         pytest.skip("the device has no avx512")
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = Problem(
-        (2, 64),
-        (64, 70),
-        wei_dt="u4",
-        wei_tag=PACKED,
-        wei_scale=Quant(3, (32, 1)),
-        wei_zp=zero_point(3, (32, 1), "u8"),
-        fpmath=("strict", True),
+        f"{PACKED} --dt=f32:u4:f32 --attr-scales=wei:3:f32:32x1 --attr-zero-points=wei:3:u8:32x1"
+        " --attr-fpmath=strict:true 2x64:64x70"
     )
-    data = make_data(problem)
-    data.quants["wei_zp"] %= 16
-    data.src[0, 5] = np.inf
+    data = fill(problem)
+    points, scales = data[ZERO_POINTS | WEI], data[SCALES | WEI]
+    points %= 16
+    data[SRC][0, 5] = np.inf
     got = result(problem, data)
     with np.errstate(invalid="ignore"):
-        factors = (data.wei[5] - data.quants["wei_zp"][0]) * data.quants["wei_scale"][0]
-        np.testing.assert_array_equal(got[0], factors * np.inf)
+        np.testing.assert_array_equal(got[0], (data[WEI][5] - points[0]) * scales[0] * np.inf)
     assert np.isfinite(got[1]).all()
 
 
@@ -190,18 +220,18 @@ def test_far_zero_points(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, w
     if "avx512" not in engine.features:
         pytest.skip("the device has no avx512")
     monkeypatch.setenv("ZEMM_KERNEL", row)
-    wei_zp = zero_point(3, (32, 1), "s32")
-    problem = Problem((3, 96), (96, 64), wei_dt=wei, wei_tag=PACKED, wei_zp=wei_zp, fpmath=("strict", True))
-    data = make_data(problem)
-    data.quants["wei_zp"][0, 0::2], data.quants["wei_zp"][0, 1::2] = 1 << 22, -(1 << 22)
-    data.quants["wei_zp"][1] = (1 << 22) + 1
-    data.quants["wei_zp"][2] = -(1 << 23)
+    problem = Problem(
+        f"{PACKED} --dt=f32:{wei}:f32 --attr-zero-points=wei:3:s32:32x1 --attr-fpmath=strict:true 3x96:96x64"
+    )
+    data = fill(problem)
+    points = data[ZERO_POINTS | WEI]
+    points[0, 0::2], points[0, 1::2] = 1 << 22, -(1 << 22)
+    points[1] = (1 << 22) + 1
+    points[2] = -(1 << 23)
     one_of_each = (5, 39, 94)
-    data.src[:] = 0
-    data.src[range(3), one_of_each] = 2
-    got = result(problem, data)
-    differences = data.wei[one_of_each, :].astype(np.int64) - data.quants["wei_zp"]
-    np.testing.assert_array_equal(got, 2.0 * differences)
+    data[SRC][:] = 0
+    data[SRC][range(3), one_of_each] = 2
+    np.testing.assert_array_equal(result(problem, data), 2.0 * (data[WEI][one_of_each, :] - points))
 
 
 def test_few_rows_choose(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,10 +241,10 @@ def test_few_rows_choose(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -
         pytest.skip("the device has no avx512")
     more = "avx512_bf16" if "avx512_bf16" in engine.features else "avx512"
     for m in (1, 4, 5, 6, 7, 15):
-        weight_only = Problem((m, 256), (256, 64), wei_dt="u4", any_tags=True, fpmath=("any", True))
-        bf16 = Problem((m, 256), (256, 64), "bf16", "bf16", "f32", any_tags=True)
+        weight_only = Problem(f"{ANY} --dt=f32:u4:f32 --attr-fpmath=any:true {shape(m, 64, 256)}")
+        bf16 = Problem(f"{ANY} --dt=bf16:bf16:f32 {shape(m, 64, 256)}")
         chosen = [BY_NAME[make_pd(p).impl_info].policy for p in (weight_only, bf16)]
         assert chosen[0] == ("avx512_widen" if m <= 4 else "avx512" if m <= 6 else more)
         assert chosen[1] == ("avx512" if m <= 4 else more)
-        strict = BY_NAME[make_pd(replace(weight_only, fpmath=("strict", True))).impl_info]
+        strict = BY_NAME[make_pd(weight_only.but("--attr-fpmath=strict:true")).impl_info]
         assert strict.policy == ("avx512_widen" if m <= 4 else "avx512")

@@ -4,30 +4,20 @@ flag.
 """
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
-import reference
+import support_bounds as bounds
+from support_calls import Call, compare, make_pd, refusal, result, run
+from support_cases import PROBLEMS, Problem
 from support_decisions import needed
-from support_kernel_problems import PROBLEMS
-from support_problem import Data, PostOp, Problem, Quant, make_data
 from support_process import captured
 from support_rows import BY_NAME, ROWS
-from support_run import GUARD, check_dst, compare, get, make_call, make_pd, run
 from support_tiers import NAMES, is_quick_pair, is_turn_of
 from support_tree import ROOT
 from zemm._library.library import names_of
 from zemm.benchdnn.data import eltwise as driver
-
-
-def refused(problem: Problem) -> str:
-    """Why the device does not take the forced kernel; "" if it does."""
-    try:
-        make_pd(problem)
-    except NotImplementedError as error:
-        return str(error)
-    return ""
+from zemm.benchdnn.grammar import arguments as args
 
 
 def test_there_are_rows() -> None:
@@ -44,13 +34,13 @@ IS_NEEDED = needed(ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], first=is_qu
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("row", ROWS)
 def test_row(row: str, problem: Problem) -> None:
-    if reason := refused(problem):
+    if reason := refusal(problem):
         why = reason.split(f"{row}: ", 1)[1].split(";")[0]  # the row's own reason
         assert "ZEMM_KERNEL" not in why
         assert len(why.split()) > 3
         return
-    rounds = BY_NAME[row].src == "bf16" and reference.has_float_zero_points(problem)
-    assert run(replace(problem, rounds_to_bf16=rounds)).pd.impl_info == row
+    rounds = BY_NAME[row].src == "bf16" and bounds.has_float_zero_points(problem)
+    assert run(problem.but(f"rounds_to_bf16={int(rounds)}")).pd.impl_info == row
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -58,7 +48,7 @@ def test_every_row_takes_something(row: str) -> None:
     """On the CPU every row whose ISA is there takes a problem. A row that takes none must give the
     device as the reason.
     """
-    reasons = [refused(problem) for problem in PROBLEMS.values()]
+    reasons = [refusal(problem) for problem in PROBLEMS.values()]
     assert not all(reasons) or all("device" in reason or "GPU" in reason for reason in reasons)
 
 
@@ -87,11 +77,11 @@ def test_unknown_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_named_kernel_gives_its_own_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", next(row for row in ROWS if "_xe_int8" in row))
-    said = refused(PROBLEMS["f32"])
+    said = refusal(PROBLEMS["f32"])
     assert said
     assert len(said) < 400
     monkeypatch.setenv("ZEMM_KERNEL", f"{ROWS[-1]}:rows=abc")
-    assert '"rows=abc" is neither' in refused(PROBLEMS["f32"])
+    assert '"rows=abc" is neither' in refusal(PROBLEMS["f32"])
 
 
 def test_next_impl_walks_down_the_list() -> None:
@@ -106,12 +96,10 @@ def test_next_impl_walks_down_the_list() -> None:
 
 
 def test_the_second_implementation_runs() -> None:
-    problem = PROBLEMS["reductions"]
-    data = make_data(problem)
-    call = make_call(problem, data)
+    call = Call(PROBLEMS["reductions"])
     assert call.pd.next_impl()
     call.execute()
-    check_dst(problem, data, call)
+    call.check()
 
 
 # ---- formulas: each column has one result; the scale of the weights brings it into a product of
@@ -127,49 +115,41 @@ SPECIAL += [float(np.finfo(np.float32).max), float(np.finfo(np.float32).min)]
 
 
 def results_of(
-    values: np.ndarray,
-    dst_dt: str,
-    post_op: PostOp | None = None,
-    operands: tuple[np.ndarray | None, np.ndarray | None] = (None, None),
+    values: np.ndarray, dst_dt: str, post_op: str = "", operands: dict[int, np.ndarray] | None = None
 ) -> np.ndarray:
-    n = values.size
-    p = Problem(
-        (2, 1), (1, n), "s8", "s8", dst_dt, wei_scale=Quant(2), post_ops=(post_op,) if post_op else ()
-    )
-    ones = np.ones((2, 1), np.int64)
-    data = Data(ones, np.ones((1, n), np.int64), np.zeros((2, n)), quants={"wei_scale": values.reshape(1, n)})
-    data.post_ops = [operands] if post_op else []
-    call = make_call(p, data)
-    call.execute()
-    inside = call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
-    return get(inside, p.dst_dims, dst_dt, call.dst_strides)
+    line = f"--dt=s8:s8:{dst_dt} --attr-scales=wei:2 --attr-post-ops={post_op} 2x1:1x{values.size}"
+    given = {args.SRC: 1, args.WEI: 1, args.SCALES | args.WEI: values}
+    return result(Problem(line), given | (operands or {}))
+
+
+SECOND, CONDITION, SLOPES = (args.post_op_arg(0, arg) for arg in (2, 3, args.WEI))
 
 
 # alpha and beta for each algorithm.
 ALGORITHMS = {
     "relu": [(0.0, 0.0), (0.25, 0.0)],
-    "relu_use_dst_for_bwd": [(0.1, 0.0)],
+    "relu_dst": [(0.1, 0.0)],
     "tanh": [(0.0, 0.0)],
-    "tanh_use_dst_for_bwd": [(0.0, 0.0)],
+    "tanh_dst": [(0.0, 0.0)],
     "elu": [(1.0, 0.0), (-0.3, 0.0)],
-    "elu_use_dst_for_bwd": [(0.5, 0.0)],
+    "elu_dst": [(0.5, 0.0)],
     "square": [(0.0, 0.0)],
     "abs": [(0.0, 0.0)],
     "sqrt": [(0.0, 0.0)],
-    "sqrt_use_dst_for_bwd": [(0.0, 0.0)],
+    "sqrt_dst": [(0.0, 0.0)],
     "linear": [(-0.3, 0.7), (0.0, 2.0)],
     "soft_relu": [(1.0, 0.0), (-1.0, 0.0), (2.5, 0.0)],
     "hardsigmoid": [(0.2, 0.5)],
     "logistic": [(0.0, 0.0)],
-    "logistic_use_dst_for_bwd": [(0.0, 0.0)],
+    "logistic_dst": [(0.0, 0.0)],
     "exp": [(0.0, 0.0)],
-    "exp_use_dst_for_bwd": [(0.0, 0.0)],
+    "exp_dst": [(0.0, 0.0)],
     "gelu_tanh": [(0.0, 0.0)],
     "swish": [(1.0, 0.0), (-0.7, 0.0)],
     "log": [(0.0, 0.0)],
     "clip": [(-1.0, 2.0)],
     "clip_v2": [(0.5, 0.5)],
-    "clip_v2_use_dst_for_bwd": [(-3.0, 88.0)],
+    "clip_v2_dst": [(-3.0, 88.0)],
     "pow": [(2.0, 3.0), (1.0, 0.0), (-1.5, 0.5), (1.0, -1.0)],
     "gelu_erf": [(0.0, 0.0)],
     "round": [(0.0, 0.0)],
@@ -180,8 +160,8 @@ ELTWISE = [(alg, *parameters) for alg, cases in ALGORITHMS.items() for parameter
 
 
 def test_every_eltwise_is_tested() -> None:
-    names = {name.removeprefix("eltwise_") for name in names_of("alg_kind") if name.startswith("eltwise_")}
-    assert names == set(ALGORITHMS)
+    names = {name for name in names_of("alg_kind") if name.startswith("eltwise_")}
+    assert names == {f"eltwise_{name}".replace("_dst", "_use_dst_for_bwd") for name in ALGORITHMS}
 
 
 # The row that the device chooses, one with wide vectors, and two rows whose tiles belong to a
@@ -203,13 +183,13 @@ def forced(row: str) -> str:
 @pytest.mark.parametrize(("alg", "alpha", "beta"), ELTWISE)
 def test_eltwise(monkeypatch: pytest.MonkeyPatch, alg: str, alpha: float, beta: float, dst_dt: str) -> None:
     values = np.array(SPECIAL, np.float32).astype(np.float64)
-    function, roundings, terms = reference.eltwise(f"eltwise_{alg}", alpha, beta)
-    y, error = reference.apply(function, values, np.zeros(values.shape), roundings, terms)
+    function, roundings, terms = bounds.eltwise(alg, alpha, beta)
+    y, error = bounds.apply(function, values, np.zeros(values.shape), roundings, terms)
     for row in FORMULA_ROWS:
         monkeypatch.setenv("ZEMM_KERNEL", forced(row))
-        got = results_of(values, dst_dt, PostOp("eltwise", f"eltwise_{alg}", alpha, beta))
+        got = results_of(values, dst_dt, f"{alg}:{alpha}:{beta}")
         for dst in got:
-            compare(dst, reference.convert(y - error, dst_dt), reference.convert(y + error, dst_dt))
+            compare(dst, bounds.convert(y - error, dst_dt), bounds.convert(y + error, dst_dt))
 
 
 @pytest.mark.parametrize(("alg", "alpha", "beta"), ELTWISE)
@@ -218,11 +198,11 @@ def test_the_drivers_eltwise_agrees(alg: str, alpha: float, beta: float) -> None
     kernels.
     """
     values = np.array(SPECIAL, np.float32)
-    got = driver.eltwise(alg.replace("_use_dst_for_bwd", "_dst"), values, alpha, beta)
-    function, roundings, terms = reference.eltwise(f"eltwise_{alg}", alpha, beta)
+    got = driver.eltwise(alg, values, alpha, beta)
+    function, roundings, terms = bounds.eltwise(alg, alpha, beta)
     wide = values.astype(np.float64)
-    y, error = reference.apply(function, wide, np.zeros(values.shape), roundings, terms)
-    compare(got, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
+    y, error = bounds.apply(function, wide, np.zeros(values.shape), roundings, terms)
+    compare(got, bounds.convert(y - error, "f32"), bounds.convert(y + error, "f32"))
 
 
 # Algorithms that keep the sign of a zero: they return their input or a multiple of it.
@@ -233,10 +213,10 @@ KEPT = ["relu", "abs", "square", "sqrt", "linear", "clip", "round"]
 def test_signs_of_zeros(alg: str) -> None:
     values = np.array([0.0, -0.0, 2.0**-149, -(2.0**-149)])
     alpha, beta = {"relu": (0.5, 0.0), "linear": (-2.0, -0.0), "clip": (-1.0, 1.0)}.get(alg, (0.0, 0.0))
-    function = reference.eltwise(f"eltwise_{alg}", alpha, beta)[0]
+    function = bounds.eltwise(alg, alpha, beta)[0]
     with np.errstate(invalid="ignore", under="ignore"):
         expected = function(values).astype(np.float32)
-    for dst in results_of(values, "f32", PostOp("eltwise", f"eltwise_{alg}", alpha, beta)):
+    for dst in results_of(values, "f32", f"{alg}:{alpha}:{beta}"):
         np.testing.assert_array_equal(dst, expected)
         numbers = ~np.isnan(expected)
         np.testing.assert_array_equal(np.signbit(dst[numbers]), np.signbit(expected[numbers]))
@@ -250,13 +230,12 @@ def test_binary(monkeypatch: pytest.MonkeyPatch, alg: str) -> None:
     operands = [0.0, -0.0, 1.0, -1.5, 3.0, 1e30, 1e-40, np.inf, -np.inf, np.nan]
     pairs = np.array([(x, s) for x in SPECIAL for s in operands], np.float32).astype(np.float64)
     values, second = pairs[:, 0], pairs[:, 1].reshape(1, -1)
-    op = PostOp("binary", f"binary_{alg}", mask=2)
-    function, roundings = reference.binary(f"binary_{alg}", second[0])
-    y, error = reference.apply(function, values, np.zeros(values.shape), roundings)
+    function, roundings = bounds.binary(alg, second[0])
+    y, error = bounds.apply(function, values, np.zeros(values.shape), roundings)
     for row in FORMULA_ROWS:
         monkeypatch.setenv("ZEMM_KERNEL", forced(row))
-        for dst in results_of(values, "f32", op, (second, None)):
-            compare(dst, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
+        for dst in results_of(values, "f32", f"{alg}:f32:2", {SECOND: second}):
+            compare(dst, bounds.convert(y - error, "f32"), bounds.convert(y + error, "f32"))
 
 
 @pytest.mark.parametrize("alg", ["max", "min", "div", "ge", "ne"])
@@ -265,7 +244,7 @@ def test_the_drivers_binary_agrees(alg: str) -> None:
     got = driver.binary(alg, pairs[:, 0], pairs[:, 1])
     wide = pairs.astype(np.float64)
     with np.errstate(all="ignore"):
-        expected = reference.binary(f"binary_{alg}", wide[:, 1])[0](wide[:, 0]).astype(np.float32)
+        expected = bounds.binary(alg, wide[:, 1])[0](wide[:, 0]).astype(np.float32)
     np.testing.assert_array_equal(got, expected)
 
 
@@ -275,7 +254,7 @@ def test_a_nan_in_max_and_min() -> None:
     """
     values, second = np.array([np.nan, 1.0, np.nan]), np.array([[1.0, np.nan, np.nan]])
     for alg in ("max", "min"):
-        got = results_of(values, "f32", PostOp("binary", f"binary_{alg}", mask=2), (second, None))
+        got = results_of(values, "f32", f"{alg}:f32:2", {SECOND: second})
         for dst in got:
             np.testing.assert_array_equal(dst, [1.0, np.nan, np.nan])
 
@@ -283,9 +262,8 @@ def test_a_nan_in_max_and_min() -> None:
 def test_select_passes_specials() -> None:
     values = np.array(SPECIAL, np.float32).astype(np.float64)
     condition = np.arange(values.size).reshape(1, -1) % 3
-    op = PostOp("binary", "binary_select", mask=2, condition_mask=2)
     second = values[::-1].reshape(1, -1)
-    got = results_of(values, "f32", op, (second, condition))
+    got = results_of(values, "f32", "select:f32.2:2", {SECOND: second, CONDITION: condition})
     expected = np.where(condition[0] != 0, values, second[0]).astype(np.float32)
     for row in got:
         np.testing.assert_array_equal(row, expected)
@@ -294,7 +272,7 @@ def test_select_passes_specials() -> None:
 def test_prelu_of_specials() -> None:
     values = np.array(SPECIAL, np.float32).astype(np.float64)
     slopes = np.linspace(-2, 2, values.size, dtype=np.float32).astype(np.float64).reshape(1, -1)
-    got = results_of(values, "f32", PostOp("prelu", mask=2), (slopes, None))
+    got = results_of(values, "f32", "prelu:2", {SLOPES: slopes})
     with np.errstate(all="ignore"):
         expected = np.where(values >= 0, values, values * slopes[0]).astype(np.float32)
     for row in got:
@@ -322,7 +300,7 @@ CONVERSIONS = {
 def test_conversion(dst_dt: str) -> None:
     """Saturation, halves to even, NaN in integers, infinities in floats."""
     values = np.array([*CONVERSIONS[dst_dt], 0, np.inf, -np.inf, np.nan], np.float32).astype(np.float64)
-    expected = reference.convert(values, dst_dt)
+    expected = bounds.convert(values, dst_dt)
     if dst_dt in ("s8", "u8", "s32"):
         assert expected[-1] == {"s8": -128, "u8": 255, "s32": -(2**31)}[dst_dt]
     for row in results_of(values, dst_dt):

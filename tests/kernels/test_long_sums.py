@@ -3,51 +3,43 @@
 types.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-import reference
-from support_case_lines import problems
+import support_bounds as bounds
+from support_calls import fill, make_pd, run
+from support_cases import ARGS, Problem, problems, shape
 from support_decisions import needed
-from support_problem import Data, Problem, make_data, quant_dims
+from support_fill import RANGES, Values
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, constant_id, flag, state
-from support_run import make_pd, run
 from support_tiers import in_turns, nothing, takes
 from support_xe import tile_of
-
-PACKED = "BA16a64b4a"
-K = 36000  # no multiple of the unit of a range
-
+from zemm.benchdnn.grammar.arguments import REDUCTIONS, SRC, WEI, ZERO_POINTS
 
 PROBLEMS = problems("long sums")  # K is no multiple of the unit of a range
 # Without scales, bias and post-ops, the sums in an s32 dst wrap.
 BARE = problems("long sums of s32")
-ENDS = {"s8": (-128, 127), "u8": (0, 255)}
 
 
-def extreme(p: Problem, seed: int) -> Data:
+def extreme(p: Problem, seed: int) -> Values:
     """Most rows of src and columns of the weights have one value, the least or the largest. The
     others are random.
     """
     rng = np.random.default_rng(seed)
-    data = make_data(p)
-    low, high = (np.array([ENDS[dt][i] for dt in (p.src_dt, p.wei_dt)]) for i in (0, 1))
-    data.src[0], data.src[1] = low[0], high[0]
-    data.wei[:, 0:6:2], data.wei[:, 1:6:2] = low[1], high[1]
-    data.wei[:, 6] = np.where(np.arange(p.k) < p.k // 2, low[1], high[1])
-    for name, (least, most) in (("src_zp", ENDS[p.src_dt]), ("wei_zp", ENDS[p.wei_dt])):
-        if name in data.quants:
-            shape = quant_dims(p.dims(name[:3]), getattr(p, name))
-            data.quants[name] = rng.choice([least, most], shape)
-    if p.reduction_group:
-        data.reductions = data.src.reshape(3, -1, p.reduction_group).sum(axis=-1)
+    data = fill(p)
+    low, high = (np.array([RANGES[dt][i] for dt in p.dt[:2]]) for i in (0, 1))
+    data[SRC][0], data[SRC][1] = low[0], high[0]
+    data[WEI][:, 0:6:2], data[WEI][:, 1:6:2] = low[1], high[1]
+    data[WEI][:, 6] = np.where(np.arange(p.k) < p.k // 2, low[1], high[1])
+    for name, dt in zip(("src", "wei"), p.dt, strict=False):
+        if (arg := ZERO_POINTS | ARGS[name]) in data:
+            data[arg] = rng.choice(RANGES[dt], data[arg].shape)
+    data.pop(REDUCTIONS | SRC, None)  # those of the new values are computed
     return data
 
 
-def exact_sums(p: Problem, data: Data) -> np.ndarray:
+def exact_sums(p: Problem, data: Values) -> np.ndarray:
     """Sums of values less their zero points."""
-    return reference.integer_product(p, replace(data, reductions=None), slice(0, p.k))
+    return bounds.integer_product(p.but("--attr-precomputed-reductions="), data, slice(0, p.k))
 
 
 def rows() -> list[str]:
@@ -71,15 +63,15 @@ IS_TURN = in_turns(rows()[::9], PROBLEMS, lambda row, name: PROBLEMS[name], cove
 def test_sums_beyond_s32(row: str, name: str) -> None:
     """The result is the exact sum, rounded to f32 once."""
     problem = PROBLEMS[name]
-    if row in XE_ROWS and problem.wei_scale and problem.wei_scale.groups:
-        problem = replace(problem, scaled_at_once=32)
+    if row in XE_ROWS and problem.scales_groups:
+        problem = problem.but("scaled_at_once=32")
     data = extreme(problem, 0)
     assert np.abs(exact_sums(problem, data)).max() > 2**31
     if not takes(row, problem):
         return
     run(problem, data)
     if row in CPU_ROWS:  # the other rows take long here
-        run(replace(problem, seed=1))
+        run(problem.but("seed=1"))
 
 
 @pytest.mark.quick(cases=in_turns(CPU_ROWS[::6], BARE, lambda row, name: BARE[name], covers=nothing))
@@ -89,7 +81,7 @@ def test_bare_s32_wraps(row: str, name: str) -> None:
     problem = BARE[name]
     if not takes(row, problem):
         return
-    assert run(problem, extreme(problem, 0)).exact
+    assert run(problem, extreme(problem, 0)).is_exact
 
 
 @pytest.mark.parametrize(
@@ -98,7 +90,7 @@ def test_bare_s32_wraps(row: str, name: str) -> None:
 )
 def test_k_that_always_fits_is_as_ever(src: str, wei: str, longest: int) -> None:
     for k, is_wide in ((longest, False), (longest + 1, True)):
-        pd = make_pd(Problem((300, k), (k, 6144), src, wei))
+        pd = make_pd(Problem(f"--dt={src}:{wei}:f32 {shape(300, 6144, k)}"))
         finish = [
             m.constants
             for m in pd.modules()

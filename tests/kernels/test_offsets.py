@@ -3,35 +3,30 @@
 tests/support/problems.txt has problems of every kind for all rows.
 """
 
-from dataclasses import replace
-
 import ml_dtypes
 import numpy as np
 import pytest
 import zemm
-from support_problem import Problem, Quant, make_data, zero_point
+from support_calls import Call, fill, make_pd, result, run
+from support_cases import ANY, Problem, shape
 from support_rows import BY_NAME
-from support_run import make_call, make_pd, result, run
 from support_tiers import POLICY_ROWS, SMALL_ROWS, in_turns, takes
 
 GROUP = 32
 RNG = np.random.default_rng(5)
 SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
+OFFSETS = zemm.ARG_ATTR_OFFSETS | WEIGHTS
 
 
-def grouped(src: str, wei: str, offset: str, **settings: object) -> Problem:
+def grouped(src: str, wei: str, offset: str, more: str = "") -> Problem:
     """Four groups along K, with scales and offsets. Seven columns of a tile are missing."""
-    k = 4 * GROUP
-    common: dict[str, object] = {
-        "wei_scale": Quant(3, (GROUP, 1), "f16"),
-        "wei_offset": Quant(3, (GROUP, 1), offset),
-        "rough": True,
-    }
-    if src in ("s8", "u8"):
-        common["src_scale"] = Quant(3, (1, GROUP), "f16")
-    else:
-        common["fpmath"] = ("strict", True)
-    return Problem((9, k), (k, 57), src, wei, "f32", **common | settings)  # type: ignore[arg-type]
+    of_integers = f"--attr-scales=src:3:f16:1x{GROUP}+wei:3:f16:{GROUP}x1"
+    of_floats = f"--attr-scales=wei:3:f16:{GROUP}x1 --attr-fpmath=strict:true"
+    return Problem(
+        f"--dt={src}:{wei}:f32 {of_integers if src in ('s8', 'u8') else of_floats}"
+        f" --attr-offsets=wei:3:{offset}:{GROUP}x1"
+        f" {shape(9, 57, 4 * GROUP)} rough"
+    ).but(more)
 
 
 OFTEN = [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4"), ("s8", "u4"), ("f32", "u8"), ("f16", "s8")]
@@ -41,14 +36,14 @@ CASES = [(name, *types) for name, row in BY_NAME.items() for types in (OFTEN if 
 
 
 QUICK = [row for row in BY_NAME if row in (POLICY_ROWS & SMALL_ROWS if BY_NAME[row].is_xe else POLICY_ROWS)]
-IS_TURN = in_turns(QUICK, OFTEN, lambda row, types: grouped(*types, "f16", any_tags=True))
+IS_TURN = in_turns(QUICK, OFTEN, lambda row, types: grouped(*types, "f16", ANY))
 
 
 @pytest.mark.quick(cases=lambda row, src, wei: IS_TURN(row, (src, wei)))
 @pytest.mark.parametrize(("row", "src", "wei"), CASES)
 def test_rows(row: str, src: str, wei: str) -> None:
     """Every row in the layout of weights that it prefers, by every pair of types that it takes."""
-    problem = grouped(src, wei, "f16", any_tags=True)
+    problem = grouped(src, wei, "f16", ANY)
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
     run(problem)
@@ -69,42 +64,38 @@ def test_scales_near_0(src: str, wei: str, rows: int) -> None:
     """A group whose weights are all equal has the scale 0: its offset counts all the same. Infinite values of
     src stay infinite, as no offset has the other sign of its weights.
     """
-    problem = replace(grouped(src, wei, "f32", any_tags=True), src_dims=(rows, 4 * GROUP))
-    data = make_data(problem)
-    scales, offsets = data.quants["wei_scale"], data.quants["wei_offset"]
+    problem = grouped(src, wei, "f32", ANY).shaped(rows, 57, 4 * GROUP)
+    data = fill(problem)
+    scales, offsets = data[zemm.ARG_ATTR_SCALES | WEIGHTS], data[OFFSETS]
     scales[0], scales[1], scales[2, ::2] = 0, 2.0**-24, 0
     offsets[:, :5] = 0
     offsets[1] *= 2.0**20
     run(problem, data)
     if src == "f32":
-        data.wei[3 * GROUP], scales[3], offsets[3] = 1, 1, -0.5
-        data.src[0, 3 * GROUP] = np.inf
+        data[WEIGHTS][3 * GROUP], scales[3], offsets[3] = 1, 1, -0.5
+        data[SRC][0, 3 * GROUP] = np.inf
         assert np.isposinf(result(problem, data)[0]).all()
 
 
 def test_reductions_of_the_caller() -> None:
     """Offsets are multiplied by the sums of src that the caller passes. With the right sums the bits are
     those without them."""
-    problem = grouped("s8", "u8", "f16", reduction_group=GROUP)
-    data = make_data(problem)
-    assert data.reductions is not None
+    plain = grouped("s8", "u8", "f16")
+    problem = plain.but(f"--attr-precomputed-reductions=src:3:s32:1x{GROUP}")
+    data = fill(problem)
     before = result(problem, data)
-    np.testing.assert_array_equal(
-        before, result(replace(problem, reduction_group=None), replace(data, reductions=None))
-    )
-    data.reductions = data.reductions + 1000
+    np.testing.assert_array_equal(before, result(plain, data))
+    data[zemm.ARG_ATTR_PRECOMPUTED_REDUCTIONS | SRC] += 1000
     after = result(problem, data).astype(np.float64)
-    moved = 1000 * data.quants["src_scale"] @ data.quants["wei_offset"]
+    moved = 1000 * data[zemm.ARG_ATTR_SCALES | SRC] @ data[OFFSETS]
     np.testing.assert_allclose(after - before, moved, rtol=1e-3, atol=1.0)
 
 
 def test_to_s32() -> None:
     """An s32 dst without scales is rounded half to even; the sums alone would be integers."""
-    problem = Problem((1, 4), (4, 3), "s8", "s8", "s32", wei_offset=Quant(2, (), "f32"))
-    data = make_data(problem)
-    data.src[:], data.wei[:] = 1, 1
-    data.quants["wei_offset"] = np.array([[-0.125, -0.625, 0.375]])
-    assert result(problem, data).tolist() == [[4, 2, 6]]  # 3.5, 1.5 and 5.5
+    problem = Problem("--dt=s8:s8:s32 --attr-offsets=wei:2:f32 1x4:4x3")
+    given = {SRC: 1, WEIGHTS: 1, OFFSETS: [[-0.125, -0.625, 0.375]]}
+    assert result(problem, given).tolist() == [[4, 2, 6]]  # 3.5, 1.5 and 5.5
 
 
 def test_refused_by_the_setter() -> None:
@@ -119,7 +110,7 @@ def test_refused_by_the_setter() -> None:
 
 REFUSED = [
     (
-        grouped("s8", "u8", "f16", wei_zp=zero_point(3, (GROUP, 1), "u8")),
+        grouped("s8", "u8", "f16", f"--attr-zero-points=wei:3:u8:{GROUP}x1"),
         zemm.InvalidArgumentsError,
         "leave the zero points out and pass offsets less scale",
     ),
@@ -129,12 +120,12 @@ REFUSED = [
         "weights offsets need weights of a type among s8 u8 s4 u4 u2 u3, not f8_e4m3",
     ),
     (
-        grouped("s8", "u8", "f16", wei_offset=Quant(7, (32, 1), "f16")),
+        grouped("s8", "u8", "f16", "--attr-offsets=wei:7:f16:32x1"),
         zemm.UnimplementedError,
         "weights offsets: mask 7 has bits past the 2 dimensions",
     ),
     (
-        grouped("s8", "u8", "f16", src_scale=None, wei_scale=Quant(2), reduction_group=64),
+        grouped("s8", "u8", "f16", "--attr-scales=wei:2 --attr-precomputed-reductions=src:3:s32:1x64"),
         zemm.InvalidArgumentsError,
         "precomputed reductions: the group 64 must divide the K group 32 of the weights offsets",
     ),
@@ -157,27 +148,25 @@ def test_reorders_refuse(engine: zemm.Engine) -> None:
 def test_arguments_of_an_execution(stream: zemm.Stream) -> None:
     """Offsets are passed where they were declared, and nowhere else."""
     problem = grouped("s8", "u8", "f16")
-    call = make_call(problem, make_data(problem))
-    arg = zemm.ARG_ATTR_OFFSETS | WEIGHTS
-    offsets = call.args.pop(arg)
+    call = Call(problem)
+    offsets = call.args.pop(OFFSETS)
     with pytest.raises(zemm.InvalidArgumentsError, match=r"ARG_ATTR_OFFSETS \| ARG_WEIGHTS is missing"):
         zemm.Primitive(call.pd).execute(stream, call.args)
-    without = replace(problem, wei_offset=None)
-    call = make_call(without, make_data(without))
-    call.args[arg] = offsets
+    call = Call(problem.but("--attr-offsets="))
+    call.args[OFFSETS] = offsets
     with pytest.raises(zemm.InvalidArgumentsError, match=r"ARG_ATTR_OFFSETS \| ARG_WEIGHTS is surplus"):
         zemm.Primitive(call.pd).execute(stream, call.args)
 
 
 def test_never_confused() -> None:
     """Primitives that differ in their offsets only: each has its own numbers and kernel."""
-    points = grouped("s8", "u8", "f16", wei_offset=None, wei_zp=zero_point(3, (GROUP, 1), "f16"))
+    points = grouped("s8", "u8", "f16", f"--attr-offsets= --attr-zero-points=wei:3:f16:{GROUP}x1")
     variants = [
         points,
         grouped("s8", "u8", "f16"),
         grouped("s8", "u8", "f32"),
-        grouped("s8", "u8", "f16", wei_offset=Quant(2, (), "f16")),
-        replace(points, wei_zp=None),
+        grouped("s8", "u8", "f16", "--attr-offsets=wei:2:f16"),
+        points.but("--attr-zero-points="),
     ]
     for _ in range(2):  # the second time decisions and primitives are known
         for problem in variants:

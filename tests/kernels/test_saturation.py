@@ -10,10 +10,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
-from support_execute import dst_of, execute, memory_of
+from support_calls import result
+from support_cases import Problem
+from support_execute import dst_of, memory_of
 from support_rows import ROWS
 
 SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
+SCALE = zemm.ARG_ATTR_SCALES | DST
 F8 = {"f8_e5m2": np.dtype(ml_dtypes.float8_e5m2), "f8_e4m3": np.dtype(ml_dtypes.float8_e4m3fn)}
 ONE = np.ones((1, 1), np.float32)
 
@@ -45,30 +48,25 @@ def attributes(saturation: bool) -> zemm.Attr:
     return attr
 
 
-def matmul(
-    engine: zemm.Engine, x: np.ndarray, dt: Any, attr: zemm.Attr, more: dict[int, np.ndarray] | None = None
-) -> np.ndarray:
+def matmul(x: np.ndarray, dt: str, options: str) -> np.ndarray:
     """1 * x as the type."""
-    mds = (zemm.MemoryDesc((1, 1), "f32"), zemm.MemoryDesc(x.shape, "f32"), zemm.MemoryDesc(x.shape, dt))
-    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
-    return dst_of(zemm.Stream(engine), pd, {SRC: ONE, WEIGHTS: x, **(more or {})})
+    return result(Problem(f"--dt=f32:f32:{dt} {options} 1x1:1x{x.size}"), {SRC: 1, WEIGHTS: x, SCALE: 8})
 
 
 @pytest.mark.parametrize("saturation", [True, False])
 @pytest.mark.parametrize("dt", F8)
-def test_matmul(engine: zemm.Engine, dt: str, saturation: bool) -> None:
+def test_matmul(dt: str, saturation: bool) -> None:
     x = values_of(dt)
-    check(matmul(engine, x, dt, attributes(saturation)), expected(x, dt, saturation))
+    check(matmul(x, dt, f"--attr-saturation={saturation}"), expected(x, dt, saturation))
 
 
 @pytest.mark.quick(cases=lambda row: row == ROWS[-1])
 @pytest.mark.parametrize("row", ROWS)
-def test_row(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+def test_row(row: str) -> None:
     """A launch of its own saturates, whatever row makes the sums."""
     x = np.tile(values_of("f8_e4m3"), (1, 8))
-    monkeypatch.setenv("ZEMM_KERNEL", row)
     try:
-        got = matmul(engine, x, "f8_e4m3", attributes(True))
+        got = matmul(x, "f8_e4m3", "--attr-saturation=true")
     except zemm.UnimplementedError as error:
         if row not in str(error):
             raise
@@ -77,18 +75,13 @@ def test_row(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> 
 
 
 @pytest.mark.parametrize("dt", F8)
-def test_after_scales_and_post_ops(engine: zemm.Engine, dt: str) -> None:
+def test_after_scales_and_post_ops(dt: str) -> None:
     """Stored values saturate. Inputs of post-ops and scales do not."""
     x = values_of(dt)
-    attr = attributes(True)
-    attr.set_scales(DST, 0)
-    post_ops = zemm.PostOps()
-    post_ops.append_eltwise("linear", 4.0, 0.0)
-    attr.set_post_ops(post_ops)
-    scale = np.array([8.0], np.float32)
     with np.errstate(over="ignore"):
-        want = expected(x * np.float32(4) / scale, dt, True)
-    check(matmul(engine, x, dt, attr, {zemm.ARG_ATTR_SCALES | DST: scale}), want)
+        want = expected(x * np.float32(4) / np.float32(8), dt, True)
+    options = "--attr-saturation=true --attr-scales=dst:common:8 --attr-post-ops=linear:4"
+    check(matmul(x, dt, options), want)
 
 
 def reorder(
@@ -128,13 +121,9 @@ def test_runtime_dims(engine: zemm.Engine) -> None:
 
 
 def test_f4_saturates_in_any_case(engine: zemm.Engine) -> None:
-    x = np.array([[100.0, -100.0, 6.0, np.inf]], np.float32)
     for saturation in (True, False):
-        tensors = [((1, 1), "f32"), ((1, 4), "f32"), ((1, 4), "f4_e2m1")]
-        mds = (zemm.MemoryDesc(*tensor) for tensor in tensors)  # type: ignore[arg-type]
-        pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attributes(saturation))
-        made = execute(zemm.Stream(engine), pd, {SRC: ONE, WEIGHTS: x})
-        assert made[DST].read().tolist() == [0xF7, 0x77]
+        got = matmul(np.array([100, -100, 6, np.inf]), "f4_e2m1", f"--attr-saturation={saturation}")
+        assert got.astype(np.float32).tolist() == [[6, -6, 6, 6]]
 
 
 def test_refusals(engine: zemm.Engine) -> None:

@@ -4,135 +4,65 @@ problem if it takes that with whole groups.
 """
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
-from support_driver import check_row, prepared, refusal, turns
+from support_calls import Call, make_pd, refusal
+from support_cases import Problem, problems
 from support_rows import ROWS
+from zemm import ARG
+from zemm.benchdnn.grammar.arguments import KINDS
 
-PACKED, ALONG_K, BF16 = "--wtag=BA16a64b4a", "--wtag=ba", "--attr-fpmath=bf16:true"
+SRC, WEIGHTS = zemm.ARG_SRC, zemm.ARG_WEIGHTS
 
-
-def quantised(group: int, zp: str = "u8", scale: str = "f16", wei: int = 0) -> str:
-    """Scales of src and of the weights along K, and zero points of the weights."""
-    return f"--attr-scales=src:3:{scale}:1x{group}+wei:3:{scale}:{wei or group}x1" + points(wei or group, zp)
-
-
-def weight_only(group: int, zp: str = "u8", fpmath: str = "strict") -> str:
-    return f"--attr-fpmath={fpmath}:true --attr-scales=wei:3:f16:{group}x1" + points(group, zp)
-
-
-def points(group: int, zp: str) -> str:
-    return f" --attr-zero-points=wei:3:{zp}:{group}x1" if zp else ""
-
-
-def sums(group: int) -> str:
-    return f"--attr-precomputed-reductions=src:3:s32:1x{group}"
-
-
-LINES = {
-    "packed": f"--dt=s8:u8:f32 {PACKED} {quantised(64)} 37x330:330x70",
-    "packed_u4": f"--dt=s8:u4:f32 {PACKED} {quantised(128, 'u4')} 26x4304:4304x70",
-    "packed_few_rows": f"--dt=s8:u8:f32 {PACKED} {quantised(48)} 3x400:400x70",
-    "bf16_dst": f"--dt=s8:u8:bf16 {PACKED} --attr-scales=src:3:f32:1x128 --attr-zero-points=wei:2:u8 "
-    "37x1044:1044x70",
-    "plain": f"--dt=s8:u8:f32 {quantised(128)} 7x300:300x64",
-    "plain_along_k": f"--dt=s8:s8:f32 {ALONG_K} {quantised(128, '')} 2x448:448x70",
-    "plain_along_k_tail": f"--dt=s8:u8:f32 {ALONG_K} {quantised(128)} 2x460:460x70",
-    "no_quads": f"--dt=u8:s8:f32 {PACKED} {quantised(20, 's8')} 37x87:87x70",
-    "odd_groups": f"--dt=u8:s4:f32 {quantised(7, 's8')} 5x50:50x70",
-    "coprime": f"--dt=s8:u8:f32 {quantised(24, wei=35)} 37x100:100x70",
-    "gcd": f"--dt=s8:u8:f32 {PACKED} {quantised(32, wei=48)} 37x200:200x70",
-    "one_group_of_src": f"--dt=s8:u8:f32 {PACKED} {quantised(256, wei=48)} 37x200:200x70",
-    "larger_groups": f"--dt=s8:u8:f32 {PACKED} {quantised(128)} 37x100:100x70",
-    "src_zero_points": f"--dt=u8:u8:f32 {PACKED} {quantised(64)}+src:3:u8:1x32 {sums(32)} 37x330:330x70",
-    "reductions": f"--dt=s8:u8:f32 {PACKED} {quantised(128)} {sums(64)} 37x330:330x70",
-    "reductions_of_a_group": f"--dt=s8:u8:f32 {PACKED} {quantised(64)} {sums(64)} 130x330:330x70",
-    "zero_points_only": "--dt=u8:s8:s32 --attr-zero-points=src:3:u8:1x32+wei:3:s8:64x1 37x150:150x70",
-    "ranges": f"--dt=s8:u8:f32 {PACKED} {quantised(128)} 1x5000:5000x48",
-    "ranges_of_zero_points": "--dt=u8:u8:f32 --attr-zero-points=src:common:3+wei:3:u8:96x1 1x5000:5000x40",
-    "float_zero_points": f"--dt=s8:u4:f32 {PACKED} {quantised(64, 'f16')} 37x330:330x70",
-    "cut_float_zero_points": f"--dt=s8:u8:f32 {PACKED} {quantised(512, 'f32')} 4x1100:1100x70",
-    "offsets": f"--dt=s8:u4:f32 {PACKED} --attr-scales=wei:3:f32:32x1 --attr-offsets=wei:3:f32:64x1 "
-    "37x330:330x70",
-    "offsets_and_floats": f"--dt=f32:u8:f32 {PACKED} --attr-fpmath=strict:true --attr-scales=wei:3:f32:32x1 "
-    "--attr-offsets=wei:3:f32:32x1 3x210:210x70",
-    # Rows of src that block loads read.
-    "words": f"--dt=s8:u8:f32 {PACKED} {quantised(128)} 45x336:336x64",
-    "words_src_zero_points": f"--dt=u8:u8:f32 {PACKED} {quantised(128)}+src:3:u8:1x64 45x336:336x64",
-    "words_f16": f"--dt=f16:u4:f32 {PACKED} {weight_only(128, 'u4')} 45x336:336x64",
-    "batch": "--dt=s8:u8:f32 --attr-scales=src:7:f32:1x32+wei:7:f32:32x1 --attr-zero-points=wei:7:s8:32x1 "
-    "3x9x100:3x100x40",
-    "f32_by_u4": f"--dt=f32:u4:f32 {PACKED} {weight_only(32, 'u4')} 3x330:330x70",
-    "f32_by_u8": f"--dt=f32:u8:f32 {PACKED} {weight_only(128)} 2x330:330x70",
-    "f32_by_s8_plain": f"--dt=f32:s8:f32 {weight_only(48, '')} 9x333:333x64",
-    "f16_by_u4": f"--dt=f16:u4:f16 {PACKED} {weight_only(64, 'u4')} 37x330:330x70",
-    "bf16_by_s4": f"--dt=bf16:s4:f32 {PACKED} {weight_only(64, 's8', 'bf16')} 37x330:330x70",
-    "bf16_by_f8": f"--dt=bf16:f8_e5m2:f32 {PACKED} --attr-scales=wei:3:f32:64x1 37x330:330x70",
-    "f8_by_f8": "--dt=f8_e4m3:f8_e4m3:f32 --attr-scales=src:3:e8m0:1x32+wei:3:e8m0:32x1 37x330:330x70",
-    "f4_by_f4": "--dt=f4_e2m1:f4_e2m1:f32 --attr-scales=src:3:f8_e4m3:1x16+wei:3:f8_e4m3:16x1 37x330:330x70",
-}
-
-
-def line_of(name: str) -> str:
-    return f"--matmul --stag=abx --wtag=abx --dtag=abx {LINES[name]}"
-
-
-def with_whole_groups(line: str) -> str:
-    """The line with as many elements of K as whole groups have."""
-    sizes = [int(size) for pair in re.findall(r":(\d+)x(\d+)[ +]", line) for size in pair]
-    unit, k = math.lcm(*sizes), int(re.findall(r"x(\d+):", line)[-1])
-    assert any(k % size for size in sizes), line
-    whole = -(-k // unit) * unit
-    return (
-        line.replace(f"x{k}:", f"x{whole}:").replace(f":{k}x", f":{whole}x").replace(f"x{k}x", f"x{whole}x")
-    )
-
-
+SHORTER = problems("shorter groups")
 # Why a row may take whole groups of a problem, but not K: it reads src by fours, or in blocks.
 OF_K = ("that are multiples of 4, here are", "block loads cannot read src", "for a part of a block of K")
 
 
-@pytest.mark.quick(cases=turns(50))
-@pytest.mark.decided(cases=turns(4))
-@pytest.mark.parametrize("name", LINES)
+def with_whole_groups(p: Problem) -> Problem:
+    """The problem with as many elements of K as whole groups have."""
+    axes, unit = {SRC: 1, WEIGHTS: 0}, 1
+    for kind in KINDS:
+        for entry in getattr(p.case.attributes, kind):
+            unit = math.lcm(unit, entry.groups[axes[entry.arg]] if entry.groups else 1)
+    assert p.k % unit
+    return p.shaped(p.case.problem.m, p.case.problem.n, p.k + -p.k % unit)
+
+
 @pytest.mark.parametrize("row", ROWS)
-def test_row(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
-    line = line_of(name)
-    monkeypatch.setenv("ZEMM_KERNEL", row)
-    if why := refusal(engine, line):
-        own = why.split(f"{row}: ", 1)[1].split(";")[0]
-        assert any(words in own for words in OF_K) or refusal(engine, with_whole_groups(line)), why
-    else:
-        check_row(monkeypatch, row, line)
+def test_rows_that_refuse(row: str) -> None:
+    """A row that refuses a shorter group refuses whole groups, too, or has a reason. test_kernels.py has the
+    results."""
+    for p in SHORTER.values():
+        if why := refusal(p):
+            own = why.split(f"{row}: ", 1)[1].split(";")[0]
+            assert any(words in own for words in OF_K) or refusal(with_whole_groups(p)), why
 
 
-ARG = zemm.ARG
-SCALES = ARG["ATTR_SCALES"] | ARG["WEIGHTS"]
-SUMS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["SRC"]
+SCALES = ARG["ATTR_SCALES"] | WEIGHTS
+SUMS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | SRC
 
 
-def test_queries(engine: zemm.Engine) -> None:
-    pd, _ = prepared(engine, line_of("reductions"))
+def test_queries() -> None:
+    pd = make_pd(SHORTER["shorter_reductions"])
     assert pd.query_md("exec_arg_md", SCALES).dims == (3, 70)
     assert pd.query_md("exec_arg_md", SUMS).dims == (37, 6)
 
 
-@pytest.mark.parametrize("arg", [SCALES, ARG["ATTR_SCALES"] | ARG["SRC"], SUMS])
+@pytest.mark.parametrize("arg", [SCALES, ARG["ATTR_SCALES"] | SRC, SUMS])
 def test_parameters_without_the_last_group(engine: zemm.Engine, stream: zemm.Stream, arg: int) -> None:
-    pd, tensors = prepared(engine, line_of("reductions"))
-    md = pd.query_md("exec_arg_md", arg)
+    call = Call(SHORTER["shorter_reductions"])
+    md = call.pd.query_md("exec_arg_md", arg)
     axis = 0 if arg == SCALES else 1
     dims = tuple(n - (d == axis) for d, n in enumerate(md.dims))
     less = zemm.Memory(zemm.MemoryDesc(dims, md.data_type), engine)
-    before = tensors.memories[ARG["DST"]].read().tobytes()
     with pytest.raises(zemm.InvalidArgumentsError, match="x".join(map(str, dims))):
-        zemm.Primitive(pd).execute(stream, tensors.memories | {arg: less})
+        zemm.Primitive(call.pd).execute(stream, call.args | {arg: less})
     stream.wait()
-    assert tensors.memories[ARG["DST"]].read().tobytes() == before
+    call.assert_untouched()
 
 
 @pytest.mark.parametrize("group", [0, -1, -128])
@@ -141,17 +71,18 @@ def test_groups_that_are_none(group: int) -> None:
         zemm.Attr().set_scales(ARG["WEIGHTS"], 3, (group, 1))
 
 
-def test_groups_along_n_divide_it(engine: zemm.Engine) -> None:
-    said = refusal(engine, "--matmul --dt=s8:u8:f32 --attr-scales=wei:3:f32:64x32 37x64:64x80")
+def test_groups_along_n_divide_it() -> None:
+    said = refusal(Problem("--dt=s8:u8:f32 --attr-scales=wei:3:f32:64x32 37x64:64x80"))
     assert "the group 32 does not divide N = 80" in said
 
 
-def test_reductions_lie_in_groups(engine: zemm.Engine) -> None:
+def test_reductions_lie_in_groups() -> None:
     """Unless there is one group: that of all sums."""
-    line = "--matmul --dt=s8:u8:f32 --attr-zero-points=wei:3:u8:{}x1 " + f"{sums(48)} 37x100:100x70"
+    sums = "--attr-precomputed-reductions=src:3:s32:1x48"
+    line = f"--dt=s8:u8:f32 --attr-zero-points=wei:3:u8:{{}}x1 {sums} 37x100:100x70"
     with pytest.raises(zemm.InvalidArgumentsError, match="the group 48 must divide the K group 64"):
-        refusal(engine, line.format(64))
-    assert not refusal(engine, line.format(128))
+        refusal(Problem(line.format(64)))
+    assert not refusal(Problem(line.format(128)))
 
 
 @pytest.mark.each_value

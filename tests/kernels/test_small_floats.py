@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from reference import NAN_AS
+from support_bounds import NAN_AS
+from support_calls import make_pd, result, run
+from support_cases import PACKED, PACKED_FLOATS, Problem, shape
 from support_decisions import needed
 from support_layout import Buffer, Layout
-from support_problem import FLOATS, SMALL_FLOATS, Data, PostOp, Problem, Quant
 from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
-from support_run import GUARD, get, make_call, make_pd, run
 from support_tiers import POLICY_ROWS
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
+from zemm.benchdnn.grammar.arguments import BIAS, DST, SCALES, SRC, WEI, post_op_arg
 
 Array = np.ndarray[Any, Any]
+SMALL_FLOATS = ("f8_e5m2", "f8_e4m3", "f4_e2m1")
 SMALL = (*SMALL_FLOATS, "e8m0")
 # The first value that is no longer rounded to the type's largest one.
 OVERFLOW = {"f8_e5m2": 61440.0, "f8_e4m3": float(np.nextafter(np.float32(464), np.float32(500)))}
@@ -158,9 +160,9 @@ def test_reorder_between_types(engine: zemm.Engine, src_dt: str, dst_dt: str) ->
 def test_reorder_to_other_types(engine: zemm.Engine, src_dt: str, dst_dt: str) -> None:
     x = as_f32(codes(src_dt))
     got = reordered(engine, codes(src_dt), src_dt, dst_dt)
-    if dst_dt in FLOATS:
+    if dst_dt in ("f16", "bf16"):
         with np.errstate(over="ignore", under="ignore"):
-            want = x.astype(FLOATS[dst_dt])
+            want = x.astype(zemm.numpy_dtype(dst_dt))
         if dst_dt == "bf16":  # denormals are flushed
             tiny = np.abs(x) < 2.0**-126
             want[tiny] *= 0
@@ -201,15 +203,6 @@ def test_reorder_reads_every_scale(engine: zemm.Engine, dt: str, arg: int) -> No
 # ---- matmuls
 
 
-def result(engine: zemm.Engine, p: Problem, src: Array, wei: Array, old: Any = 0.0, **more: Any) -> Array:
-    """dst of a matmul, on the row that ZEMM_KERNEL names."""
-    data = Data(src, wei, np.full(p.dst_dims, old), **more)
-    call = make_call(p, data)
-    call.execute()
-    inside = call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
-    return get(inside, p.dst_dims, p.dst_dt, call.dst_strides)
-
-
 def force(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, p: Problem) -> None:
     """Name the row. Skips a row that this CPU does not have, or that is for other problems."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
@@ -217,10 +210,6 @@ def force(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, p: Pro
         make_pd(p)
     except NotImplementedError as error:
         pytest.skip(str(error))
-
-
-def ones(*dims: int) -> Array:
-    return np.ones(dims)
 
 
 @pytest.mark.quick(cases=lambda row, dt: row == CPU_ROWS[-1] and dt == "f8_e4m3")
@@ -231,23 +220,21 @@ def test_matmul_loads_every_code(
 ) -> None:
     """As src and weights, each code times 1, and with finite codes the product with the identity."""
     x = as_f32(codes(dt)).astype(np.float64) + 0.0  # a sum has no negative zero
-    column = Problem((x.size, 1), (1, 2), dt, "f32", "f32")
+    column = Problem(f"--dt={dt}:f32:f32 {x.size}x1:1x2")
     force(engine, monkeypatch, row, column)
-    check_values(result(engine, column, x[:, None], ones(1, 2)), x[:, None])
-    line = Problem((2, 1), (1, x.size), "f32", dt, "f32")
-    check_values(result(engine, line, ones(2, 1), x[None, :]), x[None, :])
+    check_values(result(column, {SRC: x[:, None], WEI: 1}), x[:, None])
+    line = Problem(f"--dt=f32:{dt}:f32 2x1:1x{x.size}")
+    check_values(result(line, {SRC: 1, WEI: x}), x[None, :])
     n = 4 if dt == "f4_e2m1" else 16
     square = np.resize(finite(dt), (n, n)).astype(np.float64)
-    identity = np.eye(n)
-    for order in ("ab", "ba"):
-        left = Problem((n, n), (n, n), dt, "f32", "f32", src_order=order)
-        np.testing.assert_array_equal(result(engine, left, square, identity), square)
-        right = Problem((n, n), (n, n), "f32", dt, "f32", wei_order=order)
-        np.testing.assert_array_equal(result(engine, right, identity, square), square)
-    packed = Problem((n, n), (n, n), "f32", dt, "f32", wei_tag="BA16a64b4a")
-    if row.endswith("_generic"):  # these read plain weights only
-        return
-    np.testing.assert_array_equal(result(engine, packed, identity, square), square)
+    tags = [f"--stag={order} --wtag={order}" for order in ("ab", "ba")]
+    for tag in tags:
+        left = Problem(f"--dt={dt}:f32:f32 {tag} {shape(n, n, n)}")
+        np.testing.assert_array_equal(result(left, {SRC: square, WEI: np.eye(n)}), square)
+    # The rows that are called generic read plain weights only.
+    for tag in tags + [PACKED] * (not row.endswith("_generic")):
+        right = Problem(f"--dt=f32:{dt}:f32 {tag} {shape(n, n, n)}")
+        np.testing.assert_array_equal(result(right, {SRC: np.eye(n), WEI: square}), square)
 
 
 # Rows that multiply 16 bits take no f32 beside a small float.
@@ -274,19 +261,19 @@ def check_weights(engine: zemm.Engine, row: str, dt: str, order: str) -> None:
     once, and as a whole tile. For the most rows, plain weights are packed first.
     """
     values, wei = spread(dt, 322)
-    layout: dict[str, Any] = {"wei_tag": "BA16a64b4a"} if order == "packed" else {"wei_order": order}
     for m in (1, 3, 6, 40, 520):
-        p = Problem((m, PLACES), wei.shape, PARTNER.get(BY_NAME[row].src, "f32"), dt, "f32", **layout)
-        check_values(result(engine, p, ones(m, PLACES), wei), values[None, :])
+        p = of_weights(row, dt, order, shape(m, wei.shape[1], PLACES))
+        check_values(result(p, {SRC: 1, WEI: wei}), values[None, :])
 
 
-def first_of_weights(row: str, name: tuple[str, str]) -> Problem:
-    dt, order = name
-    tag = {"wei_tag": "BA16a64b4a"} if order == "packed" else {}
-    return Problem((1, 4), (4, 64), PARTNER.get(BY_NAME[row].src, "f32"), dt, "f32", **tag)  # type: ignore[arg-type]
+def of_weights(row: str, dt: str, order: str, dims: str = "1x4:4x64") -> Problem:
+    tag = PACKED if order == "packed" else f"--wtag={order}"
+    return Problem(f"--dt={PARTNER.get(BY_NAME[row].src, 'f32')}:{dt}:f32 {tag} {dims}")
 
 
-WEIGHTS_NEEDED = needed(FLOAT_ROWS, list(itertools.product(SMALL_FLOATS, ORDERS)), first_of_weights)
+WEIGHTS_NEEDED = needed(
+    FLOAT_ROWS, list(itertools.product(SMALL_FLOATS, ORDERS)), lambda row, name: of_weights(row, *name)
+)
 
 
 @pytest.mark.each_value
@@ -298,7 +285,7 @@ WEIGHTS_NEEDED = needed(FLOAT_ROWS, list(itertools.product(SMALL_FLOATS, ORDERS)
 def test_matmul_weights_of_every_code(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, order: str
 ) -> None:
-    force(engine, monkeypatch, row, first_of_weights(row, (dt, order)))
+    force(engine, monkeypatch, row, of_weights(row, dt, order))
     check_weights(engine, row, dt, order)
 
 
@@ -339,10 +326,11 @@ def test_matmul_src_of_every_code(
     values, src = spread(dt, 256)
     traits = BY_NAME[row]
     wei = "f8_e4m3" if traits.predicate == "widened_on" else PARTNER.get(traits.src, "f32")
-    tag = {"f8_e4m3": "BA16a64b4a"}.get(wei, "BA16a64b") if traits.weights == "packed" else "ab"
-    p = Problem((256, PLACES), (PLACES, n), dt, wei, "f32", wei_tag=tag, scratchpad="user")
+    packed = PACKED if wei == "f8_e4m3" else PACKED_FLOATS
+    tag = packed if traits.weights == "packed" else ""
+    p = Problem(f"--dt={dt}:{wei}:f32 {tag} --attr-scratchpad=user {shape(256, n, PLACES)}")
     force(engine, monkeypatch, row, p)
-    check_values(result(engine, p, src.T, ones(PLACES, n)), values[:, None])
+    check_values(result(p, {SRC: src.T, WEI: 1}), values[:, None])
     assert bool(make_pd(p).query_md("scratchpad_md").ndims) == (n > 64)
 
 
@@ -354,14 +342,13 @@ def test_matmul_rounds(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row
     side by side, which are stored one by one.
     """
     x = np.resize(hard_values(dt), (hard_values(dt).size + 63) // 64 * 64)
-    types = ("f32", "f32") if row in FLOAT_ROWS else ("s8", "s8")
+    types = "f32:f32" if row in FLOAT_ROWS else "s8:s8"
     for order in ("ab", "ba"):
-        p = Problem((2, 1), (1, x.size), *types, dt, dst_order=order, wei_scale=Quant(2))
+        p = Problem(f"--dt={types}:{dt} --dtag={order} --attr-scales=wei:2 2x1:1x{x.size}")
         force(engine, monkeypatch, row, p)
         with np.errstate(invalid="ignore"):
-            scales = {"wei_scale": x.astype(np.float64)[None, :]}
-        one = np.ones((2, 1), np.int64)
-        for dst in result(engine, p, one, np.ones((1, x.size), np.int64), quants=scales):
+            scales = x.astype(np.float64)
+        for dst in result(p, {SRC: 1, WEI: 1, SCALES | WEI: scales}):
             check_codes(dst.view(np.uint8), x, dt)
 
 
@@ -371,15 +358,14 @@ def test_matmul_rounds(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row
 def test_matmul_reads_every_scale(engine: zemm.Engine, tensor: str, dt: str) -> None:
     scales = as_f32(codes(dt)).astype(np.float64)
     n = scales.size
-    m, shape = (n, (n, 1)) if tensor == "src" else (2, (1, n))
-    mask = 1 if tensor == "src" else 2
+    m, dims = (n, (n, 1)) if tensor == "src" else (2, (1, n))
+    mask, arg = (1, SRC) if tensor == "src" else (2, {"wei": WEI, "dst": DST}[tensor])
     for kind in ("f32", "s8"):
-        p = Problem((m, 1), (1, n), kind, kind, "f32", **{f"{tensor}_scale": Quant(mask, dt=dt)})
-        one = np.ones((m, 1), np.int64), np.ones((1, n), np.int64)
-        got = result(engine, p, *one, quants={f"{tensor}_scale": scales.reshape(shape)})
+        p = Problem(f"--dt={kind}:{kind}:f32 --attr-scales={tensor}:{mask}:{dt} {m}x1:1x{n}")
+        got = result(p, {SRC: 1, WEI: 1, SCALES | arg: scales.reshape(dims)})
         with np.errstate(divide="ignore"):
             want = scales.astype(np.float32) if tensor != "dst" else np.float32(1) / scales.astype(np.float32)
-        check_values(got, want.reshape(shape))
+        check_values(got, want.reshape(dims))
 
 
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
@@ -389,28 +375,25 @@ def test_matmul_reads_every_code_elsewhere(engine: zemm.Engine, dt: str) -> None
     x = x[~np.isnan(x)]  # adding would lose the sign of a NaN
     n = x.size - x.size % 2
     x = x[:n]
-    zeros = np.zeros((2, 1)), np.zeros((1, n))
     want = np.float32(0) + x.astype(np.float32)
-    if dt != "f4_e2m1":  # no type of a bias
-        p = Problem((2, 1), (1, n), bias_dt=dt, bias_mask=2)
-        check_values(result(engine, p, *zeros, bias=x[None, :]), want)
-    op = PostOp("binary", "binary_add", mask=2, dt=dt)
-    p = Problem((2, 1), (1, n), post_ops=(op,))
-    check_values(result(engine, p, *zeros, post_ops=[(x[None, :], None)]), want)
-    p = Problem((2, 1), (1, n), dst_dt=dt, post_ops=(PostOp("sum", alpha=1.0),))
-    check_values(result(engine, p, *zeros, old=x, post_ops=[(None, None)]), want)
+    places = {
+        f"--bia-dt={dt} --bia_mask=2": BIAS,
+        f"--attr-post-ops=add:{dt}:2": post_op_arg(0, 2),
+        f"--dt=f32:f32:{dt} --attr-post-ops=sum:1": DST,
+    }
+    for options, arg in places.items():
+        if arg != BIAS or dt != "f4_e2m1":  # no type of a bias
+            check_values(result(Problem(f"{options} 2x1:1x{n}"), {SRC: 0, WEI: 0, arg: x}), want)
 
 
 # Parts that begin in the middle of a byte, and columns of dst whose elements share bytes with those
 # of the next tile.
 SHARED_BYTES = {
-    "src": Problem((7, 21), (21, 10), "f4_e2m1", "f8_e4m3", src_within=((9, 40), (1, 3))),
-    "weights": Problem((7, 21), (21, 33), "f32", "f4_e2m1", wei_within=((30, 80), (2, 5))),
-    "weights_k_unit": Problem(
-        (7, 21), (21, 33), "f16", "f4_e2m1", wei_order="ba", wei_within=((30, 80), (3, 5))
-    ),
-    "dst": Problem((251, 3), (3, 129), dst_dt="f4_e2m1", dst_order="ba", dst_scale=Quant(2)),
-    "dst_batch": Problem((3, 31, 3), (3, 3, 65), dst_dt="f4_e2m1", dst_order="bca", dst_scale=Quant(4)),
+    "src": "--dt=f4_e2m1:f8_e4m3:f32 7x21:21x10 src_within=9x40@1x3",
+    "weights": "--dt=f32:f4_e2m1:f32 7x21:21x33 wei_within=30x80@2x5",
+    "weights_k_unit": "--dt=f16:f4_e2m1:f32 --wtag=ba 7x21:21x33 wei_within=30x80@3x5",
+    "dst": "--dt=f32:f32:f4_e2m1 --dtag=ba --attr-scales=dst:2 251x3:3x129",
+    "dst_batch": "--dt=f32:f32:f4_e2m1 --dtag=bca --attr-scales=dst:4 3x31x3:3x3x65",
 }
 
 
@@ -418,7 +401,7 @@ SHARED_BYTES = {
 @pytest.mark.parametrize("row", ["", CPU_ROWS[-1]])
 @pytest.mark.parametrize("name", SHARED_BYTES)
 def test_elements_that_share_bytes(name: str, row: str) -> None:
-    run(SHARED_BYTES[name])
+    run(Problem(SHARED_BYTES[name]))
 
 
 if __name__ == "__main__":

@@ -3,15 +3,16 @@
 are multiplied. The row runs with tiles in software where the CPU has no AMX.
 """
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 import zemm
-from support_problem import Data, Problem, Quant, make_data
+from support_calls import Call, fill, make_pd, run
+from support_cases import ANY, Problem, shape
 from support_rows import BY_NAME
-from support_run import check_dst, get, make_attr, make_call, make_pd, run
+from zemm.benchdnn.data import build
+from zemm.benchdnn.grammar.arguments import SCALES, SRC, WEI, ZERO_POINTS
 
 ROW = next(name for name, row in BY_NAME.items() if row.policy == "amx_bf16")
 
@@ -21,21 +22,22 @@ def _row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", ROW)
 
 
-def problem(src: tuple[int, ...], wei: tuple[int, ...], wei_dt: str, **more: Any) -> Problem:
+def problem(wei_dt: str, dims: str, more: str = "") -> Problem:
     """Values have all digits of their types."""
-    return Problem(src, wei, "f16", wei_dt, "f32", fpmath=("f16", True), rough=True, **more)
+    return Problem(f"--dt=f16:{wei_dt}:f32 --attr-fpmath=f16:true {dims} rough").but(more)
 
 
-def f16_by(wei_dt: str, m: int, k: int, **more: Any) -> Problem:
-    return problem((m, k), (k, 70), wei_dt, any_tags=True, **more)
+def f16_by(wei_dt: str, m: int, k: int, more: str = "") -> Problem:
+    return problem(wei_dt, shape(m, 70, k), f"{ANY} {more}")
 
 
 def grouped(wei_dt: str, m: int, groups: int, group: int, zp_dt: str = "u8") -> Problem:
-    scale, zero_point = (Quant(3, (group, 1), dt) for dt in ("f16", zp_dt))
-    return f16_by(wei_dt, m, groups * group, wei_scale=scale, wei_zp=zero_point)
+    parameters = f"--attr-scales=wei:3:f16:{group}x1 --attr-zero-points=wei:3:{zp_dt}:{group}x1"
+    return f16_by(wei_dt, m, groups * group, parameters)
 
 
-PLAIN = replace(grouped("u4", 33, 2, 64), any_tags=False)
+COLUMNS = "--attr-scales=wei:2"
+PLAIN = grouped("u4", 33, 2, 64).but("--stag=abx --wtag=abx --dtag=abx")
 PROBLEMS = {
     "1 row": grouped("u4", 1, 3, 64),
     "16 rows": grouped("u4", 16, 2, 128),
@@ -44,23 +46,23 @@ PROBLEMS = {
     "33 rows": grouped("u8", 33, 2, 64),
     "groups that fill no step": grouped("u4", 33, 5, 20),
     "groups of several blocks": grouped("u4", 20, 2, 544),
-    "odd K": f16_by("s8", 33, 161, wei_scale=Quant(2), wei_zp=Quant(2, (), "s4")),
+    "odd K": f16_by("s8", 33, 161, f"{COLUMNS} --attr-zero-points=wei:2:s4"),
     "a block and a bit": f16_by("u4", 40, 515),
-    "f8_e4m3": f16_by("f8_e4m3", 33, 130, wei_scale=Quant(2)),
-    "f4_e2m1": f16_by("f4_e2m1", 33, 64, wei_scale=Quant(3, (32, 1))),
+    "f8_e4m3": f16_by("f8_e4m3", 33, 130, COLUMNS),
+    "f4_e2m1": f16_by("f4_e2m1", 33, 64, "--attr-scales=wei:3:f32:32x1"),
     "f8_e5m2": f16_by("f8_e5m2", 17, 65),
-    "f16": f16_by("f16", 33, 545, bias_dt="f16", bias_mask=2),
+    "f16": f16_by("f16", 33, 545, "--bia-dt=f16 --bia_mask=2"),
     "f16, 1 row": f16_by("f16", 1, 64),
-    "f16 along K": problem((40, 130), (130, 128), "f16", wei_order="ba"),
-    "f16 along N": problem((40, 130), (130, 128), "f16"),
-    "bf16 by f16": replace(f16_by("f16", 40, 130), src_dt="bf16"),
-    "f8 by f16": replace(f16_by("f16", 17, 66), src_dt="f8_e4m3"),
-    "f8 by f16 in groups": replace(f16_by("f16", 50, 192, src_scale=Quant(3, (1, 48))), src_dt="f8_e4m3"),
-    "rows apart": replace(PLAIN, wei_order="ab", src_pad=3, bias_dt="f32", bias_mask=2),
-    "weights along K": replace(PLAIN, wei_order="ba", dst_dt="f16"),
-    "batch": problem((2, 3, 9, 96), (1, 1, 96, 70), "s8", wei_scale=Quant(8)),
-    "batch of rows": problem((40, 1, 96), (1, 96, 70), "s8"),
-    "one src": problem((1, 1, 96), (40, 96, 70), "s8"),
+    "f16 along K": problem("f16", "40x130:130x128", "--wtag=ba"),
+    "f16 along N": problem("f16", "40x130:130x128"),
+    "bf16 by f16": f16_by("f16", 40, 130, "--dt=bf16:f16:f32"),
+    "f8 by f16": f16_by("f16", 17, 66, "--dt=f8_e4m3:f16:f32"),
+    "f8 by f16 in groups": f16_by("f16", 50, 192, "--dt=f8_e4m3:f16:f32 --attr-scales=src:3:f32:1x48"),
+    "rows apart": PLAIN.but("--bia-dt=f32 --bia_mask=2 src_pad=3"),
+    "weights along K": PLAIN.but("--wtag=ba --dt=f16:u4:f16"),
+    "batch": problem("s8", "2x3x9x96:1x1x96x70", "--attr-scales=wei:8"),
+    "batch of rows": problem("s8", "40x1x96:1x96x70"),
+    "one src": problem("s8", "1x1x96:40x96x70"),
 }
 
 
@@ -74,7 +76,7 @@ def test_all_digits(name: str) -> None:
     case = PROBLEMS[name]
     call = run(case)
     assert call.pd.impl_info == ROW
-    if case.src_dt == "f16":
+    if case.dt[0] == "f16":
         assert "widen_src" in [module.kernel for module in call.pd.modules()]
 
 
@@ -82,53 +84,38 @@ def test_runtime_rows(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """A primitive for any number of rows."""
     p = grouped("u4", 33, 2, 64)
     src, dst = (zemm.MemoryDesc((zemm.RUNTIME_DIM, n), dt) for n, dt in ((p.k, "f16"), (70, "f32")))
-    wei = zemm.MemoryDesc(p.wei_dims, "u4", "any")
-    pd = zemm.MatmulPrimitiveDesc(engine, src, wei, dst, None, make_attr(p))
+    wei = zemm.MemoryDesc((p.k, 70), "u4", "any")
+    pd = zemm.MatmulPrimitiveDesc(engine, src, wei, dst, None, build.attributes(zemm, p.case))
     primitive = zemm.Primitive(pd)
     for m in (33, 1, 16):
-        known = replace(p, src_dims=(m, p.k))
-        data = make_data(known)
-        call = make_call(known, data)
+        call = Call(p.shaped(m, 70, p.k))
         primitive.execute(stream, call.args)
         stream.wait()
-        check_dst(known, data, call)
+        call.check()
 
 
 @pytest.mark.parametrize("m", [1, 17])
 def test_scratchpad(engine: zemm.Engine, m: int) -> None:
     """Both parts of all rows fit into it."""
-    p = replace(f16_by("u4", m, 8200), scratchpad="user")
-    data = make_data(p)
-    call = make_call(p, data)
-    md = call.pd.query_md("scratchpad_md")
-    buffer = np.full(md.size + (1 << 16), 0xA5, np.uint8)
-    call.args[zemm.ARG["SCRATCHPAD"]] = zemm.Memory(md, engine, buffer[: md.size])
-    call.execute()
-    check_dst(p, data, call)
-    assert (buffer[md.size :] == 0xA5).all()
+    run(f16_by("u4", m, 8200, "--attr-scratchpad=user"))  # it lies between guards
 
 
-def results(p: Problem, data: Data) -> np.ndarray:
-    with np.errstate(invalid="ignore"):  # NaN that signals
-        call = make_call(p, data)
+def results(p: Problem, given: Mapping[int, object]) -> np.ndarray:
+    call = Call(p, given)
     assert call.pd.impl_info == ROW
     call.execute()
-    return get(call.dst, p.dst_dims, "f32", call.dst_strides)
+    return call.dst
 
 
 @pytest.mark.parametrize(("wei_dt", "zero_point"), [("s8", 0), ("u8", 128)])
 def test_every_value(wei_dt: str, zero_point: int) -> None:
     """Each f16 by an integer: the sum has no other product, so that it is exact."""
-    p = problem((512, 128), (128, 128), wei_dt, wei_zp=Quant(0, (), "u8") if zero_point else None)
-    data = make_data(p)
-    if zero_point:
-        data.quants["wei_zp"][...] = zero_point
-    factors = np.arange(-63, 65) * 2 - 1  # of the columns; none is 0
-    data.src = np.arange(2**16, dtype=np.uint16).view(np.float16).reshape(512, 128).astype(np.float64)
-    data.wei = np.diag(factors) + zero_point
-    got = results(p, data)
+    p = problem(wei_dt, "512x128:128x128", f"--attr-zero-points={'wei:common:1:u8' if zero_point else ''}")
+    factors = np.diag(np.arange(-63, 65) * 2 - 1)  # of the columns; none is 0
+    src = np.arange(2**16, dtype=np.uint16).view(np.float16).reshape(512, 128).astype(np.float64)
+    got = results(p, {SRC: src, WEI: factors + zero_point, ZERO_POINTS | WEI: zero_point})
     with np.errstate(invalid="ignore"):
-        expected = (data.src @ np.diag(factors).astype(np.float64)).astype(np.float32)
+        expected = (src @ factors.astype(np.float64)).astype(np.float32)
     np.testing.assert_array_equal(got, expected)
 
 
@@ -141,24 +128,21 @@ def test_infinities(wei_dt: str, groups: int) -> None:
     it does not meet stay as they are.
     """
     k = 96 * groups
-    scale = Quant(3, (96, 1)) if groups > 1 else None
-    zero_point = Quant(0, (), "u8") if wei_dt == "u4" else None
-    p = problem((50, k), (k, 64), wei_dt, wei_zp=zero_point, wei_scale=scale)
-    data = make_data(p)
-    if p.wei_zp:
-        data.quants["wei_zp"][...] = 7
-    else:
-        data.wei[k - 40, 3] = np.inf
-        data.wei[70, 3:5] = -np.inf
-        data.wei[k - 1, 9] = np.nan
-        data.src[7, 70] = data.src[9, k - 1] = 0
-    if scale:
-        data.quants["wei_scale"][...] = 0.5
-    before = results(p, replace(data, src=data.src.copy()))
-    data.src[::2, 5], data.src[1::4, k - 1], data.src[3, k - 1] = np.inf, -np.inf, np.nan
+    is_u4 = wei_dt == "u4"
+    p = problem(wei_dt, shape(50, 64, k), "--attr-zero-points=wei:common:1:u8" if is_u4 else "")
+    p = p.but("--attr-scales=wei:3:f32:96x1" if groups > 1 else "")
+    data = fill(p, {ZERO_POINTS | WEI: 7, SCALES | WEI: 0.5})
+    src, wei = data[SRC], data[WEI]
+    if not is_u4:
+        wei[k - 40, 3] = np.inf
+        wei[70, 3:5] = -np.inf
+        wei[k - 1, 9] = np.nan
+        src[7, 70] = src[9, k - 1] = 0
+    before = results(p, data)
+    src[::2, 5], src[1::4, k - 1], src[3, k - 1] = np.inf, -np.inf, np.nan
     got = results(p, data)
     with np.errstate(invalid="ignore"):
-        expected = data.src @ (data.wei - (7.0 if p.wei_zp else 0.0))
+        expected = src @ (wei - (7.0 if is_u4 else 0.0))
     special = ~np.isfinite(expected)
     assert np.isinf(expected).any()
     np.testing.assert_array_equal(got[special], expected[special].astype(np.float32))
@@ -169,8 +153,8 @@ def test_infinities(wei_dt: str, groups: int) -> None:
     ("case", "reason"),
     [
         (grouped("s8", 33, 2, 64), "reach 383"),
-        (f16_by("u4", 33, 64, wei_zp=Quant(2, (), "f16")), "zero points have to be"),
-        (problem((1 << 14, 1 << 14), (1 << 14, 70), "u4", any_tags=True), "too many elements: 268435456"),
+        (f16_by("u4", 33, 64, "--attr-zero-points=wei:2:f16"), "zero points have to be"),
+        (f16_by("u4", 1 << 14, 1 << 14), "too many elements: 268435456"),
     ],
 )
 def test_refusals(case: Problem, reason: str) -> None:

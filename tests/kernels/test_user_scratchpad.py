@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The caller's scratchpad may begin at any address, whatever a row keeps in it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import zemm
-from support_case_lines import problem_of as problem_of_line
+from support_calls import Call, make_pd
+from support_cases import PROBLEMS, Problem
 from support_decisions import needed
-from support_kernel_problems import PROBLEMS
-from support_problem import Problem, make_data
 from support_rows import ROWS, XE_ROWS, skip_without_feature
-from support_run import check_dst, make_call, make_pd
 from support_tiers import SMALL_ROWS
 
 GUARD = 64
@@ -20,13 +16,13 @@ CASES = {name: PROBLEMS[name] for name in (
     "user_scratchpad", "wei_zp", "k_in_ranges", "blocks_k_in_ranges", "packed_first", "blocks_groups",
     "blocks_s4", "blocks_f16", "blocks_f16_u8", "blocks_tf32",
 )} | {
-    "packed_k_in_ranges": problem_of_line("--wtag=any --dt=s8:u8:f32 --attr-scales=wei:2 3x9000:9000x40"),
-    "sums_of_groups": problem_of_line(
+    "packed_k_in_ranges": Problem("--wtag=any --dt=s8:u8:f32 --attr-scales=wei:2 3x9000:9000x40"),
+    "sums_of_groups": Problem(
         "--wtag=any --dt=s8:u8:f32 --attr-scales=src:3:f32:1x128 --attr-zero-points=wei:2 50x2048:2048x70"
     ),
-    "bf16_in_ranges": problem_of_line("--dt=bf16:bf16:f32 3x9000:9000x40"),
-    "f16_in_ranges": problem_of_line("--dt=f16:f16:f32 20x9000:9000x40"),
-    "weight_only_in_ranges": problem_of_line(
+    "bf16_in_ranges": Problem("--dt=bf16:bf16:f32 3x9000:9000x40"),
+    "f16_in_ranges": Problem("--dt=f16:f16:f32 20x9000:9000x40"),
+    "weight_only_in_ranges": Problem(
         "--wtag=any --dt=f32:u4:f32 --attr-fpmath=any:true 3x9000:9000x40"
     ),
 }  # fmt: skip
@@ -34,7 +30,7 @@ CASES = {name: PROBLEMS[name] for name in (
 
 def problem_of(row: str, name: str) -> Problem | None:
     """The problem that the row runs for the case; None: it keeps nothing in a scratchpad."""
-    problem = replace(CASES[name], scratchpad="user")
+    problem = CASES[name].but("--attr-scratchpad=user")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZEMM_KERNEL", row)
         try:
@@ -61,15 +57,14 @@ def test_any_address(engine: zemm.Engine, row: str) -> None:
         problem = problem_of(row, name)
         if not problem or not IS_NEEDED(row, name):
             continue
-        data = make_data(problem)
-        call = make_call(problem, data)
+        call = Call(problem)
         md = call.pd.query_md("scratchpad_md")
         area = np.full(md.size + 64 + 2 * GUARD, 0xA5, np.uint8)
         first = GUARD - area.ctypes.data % 64 + (1, 2, 3, 4, 33, 63)[i % 6]
         call.args[zemm.ARG_SCRATCHPAD] = zemm.Memory(md, engine, area[first : first + md.size])
         call.execute()
         try:
-            check_dst(problem, data, call)
+            call.check()
         except AssertionError as error:
             raise AssertionError(f"{name}: {error}") from error
         assert (area[:first] == 0xA5).all()

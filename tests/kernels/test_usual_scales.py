@@ -3,9 +3,9 @@
 
 import pytest
 import zemm
-from support_problem import Problem, Quant
+from support_calls import make_pd
+from support_cases import ANY, Problem
 from support_rows import constant_id
-from support_run import make_pd
 
 IN_BLOCK = 255  # TYPE_IN_BLOCK of src/kernels/args/matmul_args.h: the kernel asks for the type at each group
 
@@ -17,13 +17,7 @@ def test_types_are_constants(engine: zemm.Engine, wei_dt: str, scale_dt: str) ->
     if not {"avx_vnni", "avx512_vnni"} & set(engine.features):
         pytest.skip("the device reports no VNNI")
     problem = Problem(
-        (1, 256),
-        (256, 64),
-        "s8",
-        wei_dt,
-        any_tags=True,
-        src_scale=Quant(3, (1, 32), "f32"),
-        wei_scale=Quant(3, (32, 1), scale_dt),
+        f"{ANY} --dt=s8:{wei_dt}:f32 --attr-scales=src:3:f32:1x32+wei:3:{scale_dt}:32x1 1x256:256x64"
     )
     main = next(m for m in make_pd(problem).modules() if m.name.startswith("matmul"))
     types = [main.constants[constant_id(f"SPEC_{name}_SCALE_DT")] for name in ("SRC", "WEI")]

@@ -6,31 +6,29 @@ gather them.
 import os
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
-from support_case_lines import problem_of
-from support_problem import Problem, Quant
+from support_calls import make_pd, run
+from support_cases import PACKED, PACKED_FLOATS, Problem, shape
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS
-from support_run import make_pd, run
 from support_xe import BITS, tile_of
 
-INT8 = Problem((40, 256), (256, 64), "s8", "u8", "s32", scratchpad="user")
-WIDENED = problem_of(
+INT8 = Problem("--dt=s8:u8:s32 --attr-scratchpad=user 40x256:256x64")
+WIDENED = Problem(
     "--dt=f16:u8:f32 --attr-fpmath=any:true --attr-zero-points=wei:2:u8 --attr-scratchpad=user"
     " 40x96:96x41 limit=15"
 )
-TF32 = Problem((40, 96), (96, 11), fpmath=("tf32", False), scratchpad="user")
+TF32 = Problem("--attr-fpmath=tf32 --attr-scratchpad=user 40x96:96x11")
 LARGE = [row for row in XE_ROWS if tile_of(row).m > 8]
 PACKING = [row for row in LARGE if row not in LOADS_1D and BY_NAME[row].predicate != "dpas_widened_on"]
 # Columns that begin at odd addresses, rows that end in half a byte, rows that are too
 # short.
 UNREADABLE = {
     "int8": [
-        replace(INT8, src_dims=(2, 9, 64), wei_dims=(2, 64, 70), wei_order="acb", wei_pad=13),
-        replace(INT8, wei_dt="s4", wei_dims=(256, 70), dst_dt="f32", limit=7, wei_scale=Quant(3, (64, 1))),
+        INT8.but("--wtag=acb 2x9x64:2x64x70 wei_pad=13"),
+        INT8.but("--dt=s8:s4:f32 --attr-scales=wei:3:f32:64x1 40x256:256x70 limit=7"),
     ],
-    "half": [replace(WIDENED, wei_dt="f16", wei_zp=None), WIDENED],
+    "half": [WIDENED.but("--dt=f16:f16:f32 --attr-zero-points="), WIDENED],
     "tf32": [TF32],
     "float": [WIDENED],
 }
@@ -44,8 +42,8 @@ def packs(problem: Problem) -> bool:
     pd = make_pd(problem)
     modules = [module.name for module in pd.modules()]
     packed = "reorder_pack_lanes" in modules
-    *_, k, n = problem.wei_dims
-    assert not packed or pd.query_md("scratchpad_md").size >= k * n * BITS[problem.wei_dt] // 8
+    *_, k, n = problem.case.problem.wei
+    assert not packed or pd.query_md("scratchpad_md").size >= k * n * BITS[problem.dt[1]] // 8
     return packed
 
 
@@ -55,7 +53,7 @@ def test_large_tiles_pack_first(row: str) -> None:
     """Rows with 2-D block loads. test_xe_rows.py covers the others."""
     problem = unreadable(row)[0]
     assert packs(problem)
-    assert run(problem).exact
+    assert run(problem).is_exact
 
 
 @pytest.mark.parametrize("row", XE_ROWS)
@@ -65,9 +63,9 @@ def test_few_rows_are_not_worth_it(row: str) -> None:
     """
     problem = unreadable(row)[-1]
     for m in (1, 8, 2000):
-        shaped = replace(problem, src_dims=(m, problem.src_dims[1]))
+        shaped = problem.shaped(m, problem.case.problem.n, problem.k)
         if BY_NAME[row].predicate != "dp4a_scaled_on":
-            shaped = replace(shaped, wei_scale=None)
+            shaped = shaped.but("--attr-scales=")
         assert packs(shaped) == (row in LARGE or m > 8)
 
 
@@ -92,10 +90,9 @@ def test_the_log_says_what_becomes_of_the_weights(m: int, words: str) -> None:
 @pytest.mark.parametrize("row", [row for row in XE_ROWS if row not in LARGE])
 def test_weights_that_block_loads_read_are_not_packed(row: str) -> None:
     problem = unreadable(row)[0]
-    readable = replace(problem, src_dims=(2000, 256), wei_dims=(256, 128), wei_order=None, wei_pad=0)
+    readable = problem.but("--wtag=abx 2000x256:256x128 wei_pad=0")
     assert packs(readable) == (row in LOADS_1D)
-    tag = "BA16a64b4a" if problem.wei_dt in ("s8", "u8") else "BA16a64b"
-    assert not packs(replace(readable, wei_tag=tag))
+    assert not packs(readable.but(PACKED if problem.dt[1] in ("s8", "u8") else PACKED_FLOATS))
 
 
 def test_packed_weights_of_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,4 +102,4 @@ def test_packed_weights_of_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(
         NotImplementedError, match="would be packed first, and have more bytes than the 2\\^32"
     ):
-        make_pd(replace(INT8, src_dims=(40, 2**26), wei_dims=(2**26, 1)))
+        make_pd(INT8.but(shape(40, 1, 2**26)))

@@ -3,31 +3,18 @@
 software.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import zemm
-from support_case_lines import table
+from support_calls import Call, fill, make_pd, result, run
+from support_cases import PACKED, PACKED_FLOATS, Problem, problems
 from support_decisions import needed
-from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS, constant_id, flag, state
-from support_run import Call, check_dst, make_call, make_pd, run
 from support_tiers import SMALL_ROWS, facts, in_turns, nothing
-from support_xe import (
-    FLOAT,
-    HALF,
-    INT8,
-    NARROWED,
-    PACKED,
-    PACKED_FLOATS,
-    SMALL,
-    TF32,
-    Variant,
-    pad_of,
-    shapes,
-    tile_of,
-)
+from support_xe import FLOAT, HALF, INT8, NARROWED, SMALL, TF32, of_shape, pad_of, shapes, tile_of
+from zemm.benchdnn.grammar.arguments import SCALES, SRC, WEI, ZERO_POINTS
 
 VARIANTS = {
     "int8": INT8,
@@ -44,51 +31,49 @@ def kind_of(row: str) -> str:
     return BY_NAME[row].src
 
 
-def variants_of(row: str) -> dict[str, Variant]:
+def variants_of(row: str) -> dict[str, Problem]:
     return HALF | SMALL if kind_of(row) == "half" and row not in LOADS_1D else VARIANTS[kind_of(row)]
 
 
 def rough(row: str, problem: Problem) -> Problem:
-    narrow = {"float": None, "tf32": "tf32"}.get(kind_of(row), "bf16")
-    if narrow == "bf16" and problem.fpmath and problem.fpmath[0] in ("tf32", "f16"):
-        narrow = "two bf16"
-    return replace(problem, rough=True, narrow=narrow)
+    narrow = {"float": "", "tf32": "tf32"}.get(kind_of(row), "bf16")
+    if narrow == "bf16" and problem.case.attributes.fpmath.mode in ("tf32", "f16"):
+        narrow = "two_bf16"
+    return problem.but(f"rough {f'narrow={narrow}' if narrow else ''}")
 
 
-def scales_segments(problem: Problem) -> bool:
-    return any(quant and quant.groups for quant in (problem.src_scale, problem.wei_scale))
-
-
-def refused(row: str, variant: Variant, problem: Problem) -> bool:
+def refused(row: str, p: Problem) -> bool:
     """Whether the row refuses the problem. The reason must be one that the variant allows."""
     try:
-        make_pd(problem)
+        make_pd(p)
     except NotImplementedError as error:
         why = str(error).split(f"{row}: ", 1)[1].split(";")[0]
     else:
         return False
-    p = variant.base
+    src, wei, _ = p.dt
+    both = p.find("zero_points", "src") and p.find("zero_points", "wei")
+    is_large, loads = row in LARGE, p.number("loads", 1)
     allowed = {
-        "sums that are scaled along K do not fit into its registers": scales_segments(p),
-        "what zero points of both src and weights need does not fit": bool(p.src_zp and p.wei_zp),
-        "2-D block loads cannot read": not variant.loads and row in LARGE,
-        "block loads cannot read src": not variant.loads and row in LARGE and row in LOADS_1D,
-        "it has no registers for a part of a block of K": row in LARGE and problem.src_dims[-1] % 16,
-        "its tile is for scales along K": not scales_segments(p) and row in SCALED,
-        "f32 that becomes bf16 does not fit into its registers": p.src_dt == "f32" and row in LARGE,
-        "its tile is for integer weights, f8 and f4": p.wei_dt in ("f16", "bf16") and row in LARGE,
+        "sums that are scaled along K do not fit into its registers": p.scales_groups,
+        "what zero points of both src and weights need does not fit": both,
+        "2-D block loads cannot read": not loads and is_large,
+        "block loads cannot read src": not loads and is_large and row in LOADS_1D,
+        "it has no registers for a part of a block of K": is_large and p.k % 16,
+        "its tile is for scales along K": not p.scales_groups and row in SCALED,
+        "f32 that becomes bf16 does not fit into its registers": src == "f32" and is_large,
+        "its tile is for integer weights, f8 and f4": wei in ("f16", "bf16") and is_large,
     }
     assert any(words in why and allowed[words] for words in allowed), why
     return True
 
 
-def rounds_like_the_reference(row: str, variant: Variant) -> bool:
+def rounds_like_the_reference(row: str, p: Problem) -> bool:
     """Whether the row scales as often as the reference.
 
     The row scales each block, the reference each segment. So a segment of several blocks is rounded
     more often on the row.
     """
-    return not scales_segments(variant.base) or not variant.base.integer or variant.group <= tile_of(row).k
+    return not p.scales_groups or not p.is_integer or p.number("group") <= tile_of(row).k
 
 
 CASES = [(row, name) for row in XE_ROWS for name in variants_of(row)]
@@ -97,11 +82,11 @@ NAMES = {name: None for _, name in CASES}
 
 def first_problem(row: str, name: str) -> Problem | None:
     variants = variants_of(row)
-    return variants[name].of_shape(*next(shapes(row, variants, name)), 0) if name in variants else None
+    return of_shape(variants[name], *next(shapes(row, variants, name)), 0) if name in variants else None
 
 
 def facts_of(name: str) -> set[str]:
-    return facts(next(variants_of(row)[name].base for row, other in CASES if other == name))
+    return facts(next(variants_of(row)[name] for row, other in CASES if other == name))
 
 
 # Small tiles build fastest: one row of each kind of operands.
@@ -119,8 +104,8 @@ def test_tails(row: str, name: str) -> None:
     variant = variants[name]
     taken = refusals = 0
     for seed, (m, n, k) in enumerate(shapes(row, variants, name)):
-        problem = variant.of_shape(m, n, k, seed)
-        if refused(row, variant, problem):
+        problem = of_shape(variant, m, n, k, seed)
+        if refused(row, problem):
             refusals += 1
             continue  # test_every_variant_has_rows checks the refusals
         taken += 1
@@ -131,9 +116,11 @@ def test_tails(row: str, name: str) -> None:
         except AssertionError as error:
             raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
         assert call.pd.impl_info == row
-        exact = call.exact or not variant.exact
+        exact = call.is_exact or not variant.number("exact", 1)
         assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
-    assert not variant.loads or not taken or not refusals, "all or none of what block loads can read"
+    assert not variant.number("loads", 1) or not taken or not refusals, (
+        "all or none of what block loads can read"
+    )
 
 
 @pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
@@ -142,9 +129,8 @@ def test_a_panel_ends_inside_a_block(row: str) -> None:
     """Zero points of src multiply the sums of the weights. These sums must not include what follows
     a panel.
     """
-    variant = INT8["s8_u8_packed_src_zero_points"]
     for k in (192, 320):
-        run(variant.of_shape(9, 40, k, k))
+        run(of_shape(INT8["s8_u8_packed_src_zero_points"], 9, 40, k, k))
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in VARIANTS for name in VARIANTS[kind]])
@@ -156,23 +142,22 @@ def test_every_variant_has_rows(monkeypatch: pytest.MonkeyPatch, kind: str, name
     taken = []
     for row in rows:
         monkeypatch.setenv("ZEMM_KERNEL", row)
-        problem = variants[name].of_shape(*next(shapes(row, variants, name)), 0)
-        if not refused(row, variants[name], problem):
+        if not refused(row, of_shape(variants[name], *next(shapes(row, variants, name)), 0)):
             taken.append(row)
     assert set(taken) >= set(rows) & set(SMALLEST)
-    if variants[name].loads:
+    if variants[name].number("loads", 1):
         assert set(taken) & set(LARGE)
 
 
 # ---- K in parts, for xe_model's small GPU of two cores with 32 threads each
 
-PARTS = {kind: table(f"xe parts of {kind}", Variant) for kind in ("int8", "half", "tf32")}
+PARTS = {kind: problems(f"xe parts of {kind}") for kind in ("int8", "half", "tf32")}
 PARTS["float"] = PARTS["half"]
 # Those that test_last_wave leaves out.
-MORE_PARTS = {"int8": table("xe more parts of int8", Variant)}
+MORE_PARTS = {"int8": problems("xe more parts of int8")}
 
 
-def parts_of(row: str) -> dict[str, Variant]:
+def parts_of(row: str) -> dict[str, Problem]:
     return PARTS[kind_of(row)] | MORE_PARTS.get(kind_of(row), {})
 
 
@@ -196,15 +181,15 @@ def check_exact_and_alike(row: str, problem: Problem) -> None:
     """The sums of parts are added up exactly. Floats with all their digits give the same bits in
     every run.
     """
-    assert run(problem).exact, f"{problem.src_dims} x {problem.wei_dims}"
-    if not problem.integer:
+    assert run(problem).is_exact, problem.line
+    if not problem.is_integer:
         call = run(rough(row, problem))
-        assert not call.exact
-        first = call.dst.copy()
+        assert not call.is_exact
+        first = call.raw.copy()
         for _ in range(2):
-            call.dst[:] = 0
+            call.raw[:] = 0
             call.execute()
-            assert np.array_equal(call.dst, first)
+            assert np.array_equal(call.raw, first)
 
 
 def is_quick_part(row: str, name: str) -> bool:
@@ -214,7 +199,7 @@ def is_quick_part(row: str, name: str) -> bool:
 def long_problem(row: str, name: str) -> Problem | None:
     """A problem of one tile, whose K is cut into ranges."""
     variant = parts_of(row).get(name)
-    return variant and variant.of_shape(tile_of(row).m, 15, 200 * (variant.group or 100), 0)
+    return variant and of_shape(variant, tile_of(row).m, 15, 200 * variant.number("group", 100), 0)
 
 
 OF_PARTS = [(row, name) for row in XE_ROWS for name in parts_of(row)]
@@ -235,13 +220,13 @@ def test_k_in_parts(row: str, name: str) -> None:
         (1, 17, 4100),
         (9, 64, 2308),
         (tile.m + 1, 33, 6004),
-        (8, 5, 5 * (variant.group or tile.k)),
+        (8, 5, 5 * variant.number("group", tile.k)),
         (tile.m, 15, long),
     ]
     for seed, (m, n, k) in enumerate(shapes):
-        k = k // (variant.group or 4) * (variant.group or 4)
-        problem = variant.of_shape(m, n, k, seed)
-        if refused(row, variant, problem):
+        k -= k % variant.number("group", 4)
+        problem = of_shape(variant, m, n, k, seed)
+        if refused(row, problem):
             continue  # test_every_variant_has_rows covers similar problems
         split = split_of(problem)
         parts = make_pd(problem).query_md("scratchpad_md").size
@@ -268,7 +253,7 @@ def test_last_wave(row: str) -> None:
         for seed, (tiles, k) in enumerate([(17, 1152), (18, 2304)]):
             # Four rows of tiles.
             problem = variant.of_shape(4 * tile.m - 3, tiles * tile.n - 5, k, seed)
-            if refused(row, variant, problem):
+            if refused(row, problem):
                 continue
             assert split_of(problem) == Split(True, False), (name, tiles)
             check_exact_and_alike(row, problem)
@@ -281,19 +266,18 @@ def test_last_wave(row: str) -> None:
 @pytest.mark.parametrize("row", [row for row in LOADS_1D if kind_of(row) == "half" and tile_of(row).m < 32])
 def test_f32_that_is_infinite_or_no_number(row: str, mode: str) -> None:
     """Infinities and NaN give the same as in f32, although f32 is split into two bf16."""
-    problem = Problem((9, 48), (48, 34), wei_tag=PACKED_FLOATS, fpmath=(mode, False), rough=True)
-    data = make_data(problem)
+    problem = Problem(f"{PACKED_FLOATS} --attr-fpmath={mode} 9x48:48x34 rough")
+    data = fill(problem)
+    src, wei = data[SRC], data[WEI]
     big = float(np.finfo(np.float32).max)
-    data.src[:, 3] = [np.inf, -np.inf, np.nan, big, -big, 1e30, np.inf, 1e-30, 1]
-    data.src[6, 20] = -np.inf
-    data.wei[3, 5:12] = [0, np.inf, -np.inf, np.nan, 1 + 2**-9, 2000 - 2**-5, 1e-30]
-    call = make_call(problem, data)
-    call.execute()
-    got = call.dst.view(np.float32).reshape(9, 34)
+    src[:, 3] = [np.inf, -np.inf, np.nan, big, -big, 1e30, np.inf, 1e-30, 1]
+    src[6, 20] = -np.inf
+    wei[3, 5:12] = [0, np.inf, -np.inf, np.nan, 1 + 2**-9, 2000 - 2**-5, 1e-30]
+    got = result(problem, data)
     with np.errstate(all="ignore"):
-        expected = (data.src @ data.wei).astype(np.float32)
+        expected = (src @ wei).astype(np.float32)
         error = np.abs(got.astype(np.float64) - expected)
-        allowed = np.abs(data.src) @ np.abs(data.wei) * 2**-13
+        allowed = np.abs(src) @ np.abs(wei) * 2**-13
     assert np.isinf(expected).any()
     assert np.isnan(expected).any()
     for kind in (np.isnan, np.isposinf, np.isneginf):
@@ -317,44 +301,31 @@ def test_the_largest_sums_are_exact(row: str, src: str) -> None:
     are not.
     """
     problem = Problem(
-        (9, 256),
-        (256, 34),
-        src,
-        "u8",
-        src_scale=Quant(3, (1, 128), "f16"),
-        wei_scale=Quant(3, (128, 1), "f16"),
-        wei_zp=zero_point(3, (128, 1), "u8"),
-        wei_pad=pad_of(34, "u8"),
+        f"--dt={src}:u8:f32 --attr-scales=src:3:f16:1x128+wei:3:f16:128x1 --attr-zero-points=wei:3:u8:128x1"
+        f" 9x256:256x34 wei_pad={pad_of(34, 'u8')}"
     )
     constants = make_pd(problem).modules()[0].constants
     assert bool(constants[constant_id("SPEC_FLAGS")] & flag("FLAG_SUM_BITS")) == (src == "s8")
-    data = make_data(problem)
+    data = fill(problem)
+    x, w, points = data[SRC], data[WEI], data[ZERO_POINTS | WEI]
     low, high = (-128, 127) if src == "s8" else (0, 255)
-    data.src[:4], data.src[4:8] = low, high
-    data.wei[:, :8], data.wei[:, 8:16] = 0, 255
-    data.quants["wei_zp"][:, :4], data.quants["wei_zp"][:, 4:12] = 0, 255
-    data.quants["src_scale"][:] = data.quants["wei_scale"][:] = 1
-    data.quants["src_scale"][:, 1] = 0  # leaves the sums of the first group
-    run(problem, data)
-    call = make_call(problem, data)
-    call.execute()
-    zp = data.quants["wei_zp"][:1].astype(np.int64)
-    expected = data.src[:, :128].astype(np.int64) @ (data.wei[:128].astype(np.int64) - zp)
+    x[:4], x[4:8] = low, high
+    w[:, :8], w[:, 8:16] = 0, 255
+    points[:, :4], points[:, 4:12] = 0, 255
+    data[SCALES | SRC][:] = data[SCALES | WEI][:] = 1
+    data[SCALES | SRC][:, 1] = 0  # leaves the sums of the first group
+    expected = x[:, :128] @ (w[:128] - points[:1])
     assert abs(expected).max() == 128 * 255 * max(-low, high)
-    assert np.array_equal(call.dst.view(np.float32).reshape(9, 34), expected)
+    assert np.array_equal(run(problem, data).dst, expected)
 
 
 # ---- where tensors begin
 
 PLACES = {
-    "int8": Variant(
-        Problem((1, 1), (1, 1), "u8", "u8", "s32", wei_order="ba", wei_zp=zero_point(2, (), "u8"))
-    ),
-    "half": Variant(
-        Problem((1, 1), (1, 1), "bf16", "s8", "f32", limit=15, wei_tag=PACKED, fpmath=("any", True))
-    ),
-    "tf32": Variant(Problem((1, 1), (1, 1), "f32", "f32", "f32", fpmath=("tf32", False))),
-    "float": Variant(Problem((1, 1), (1, 1), "f32", "f16", "f32")),
+    "int8": Problem("--dt=u8:u8:s32 --wtag=ba --attr-zero-points=wei:2:u8 1x1:1x1"),
+    "half": Problem(f"--dt=bf16:s8:f32 {PACKED} --attr-fpmath=any:true 1x1:1x1 limit=15"),
+    "tf32": Problem("--attr-fpmath=tf32 1x1:1x1"),
+    "float": Problem("--dt=f32:f16:f32 1x1:1x1"),
 }
 
 
@@ -364,18 +335,15 @@ def place_of(row: str, seed: int = 0) -> Problem:
     Rows with block loads in one dimension get packed weights. Those with tiles for scales along K
     get scales.
     """
-    variant, tile = PLACES[kind_of(row)], tile_of(row)
+    p, tile = PLACES[kind_of(row)], tile_of(row)
     k = 2 * tile.k + 68
     if row in LOADS_1D:
-        tag = PACKED if variant.base.wei_dt[1:] in ("8", "4") else PACKED_FLOATS
-        variant = replace(variant, base=replace(variant.base, wei_order=None, wei_tag=tag))
+        p = p.but(PACKED if p.dt[1][1:] in ("8", "4") else PACKED_FLOATS)
     if row in SCALED:
-        variant = replace(
-            variant, base=replace(variant.base, dst_dt="f32", limit=15, wei_scale=Quant(3, (32, 1)))
-        )
+        p = p.but(f"--dt={p.dt[0]}:{p.dt[1]}:f32 --attr-scales=wei:3:f32:32x1 limit=15")
     if row in SCALED or kind_of(row) == "float":
         k -= k % 32
-    return variant.of_shape(tile.m + 1, tile.n + 17, k, seed)
+    return of_shape(p, tile.m + 1, tile.n + 17, k, seed)
 
 
 def moved(engine: zemm.Engine, memory: zemm.Memory, behind: int) -> zemm.Memory:
@@ -388,7 +356,7 @@ def moved(engine: zemm.Engine, memory: zemm.Memory, behind: int) -> zemm.Memory:
 
 
 def call_at(engine: zemm.Engine, problem: Problem, src: int, wei: int) -> Call:
-    call = make_call(problem, make_data(problem))
+    call = Call(problem)
     for arg, behind in ((zemm.ARG["SRC"], src), (zemm.ARG["WEIGHTS"], wei)):
         call.args[arg] = moved(engine, call.args[arg], behind)
     return call
@@ -405,7 +373,8 @@ def test_tensors_begin_anywhere_at_fours(engine: zemm.Engine, row: str) -> None:
         call = call_at(engine, problem, src, wei)
         assert call.pd.impl_info == row
         call.execute()
-        assert check_dst(problem, make_data(problem), call)
+        call.check()
+        assert call.is_exact
 
 
 @pytest.mark.quick(cases=lambda row, behind: row in SMALL_ROWS and behind in (1, 34))
@@ -423,16 +392,16 @@ def test_tensors_that_begin_elsewhere_are_refused(
     why = f"ARG_{arg} begins {behind % 4} bytes behind a multiple of 4: {row} reads it in blocks"
     assert why in str(caught.value)
     stream.wait()
-    assert np.array_equal(call.dst_bytes, call.before)
+    call.assert_untouched()
 
 
 def test_other_rows_take_tensors_anywhere(engine: zemm.Engine) -> None:
     for variant in PLACES.values():
-        problem = variant.of_shape(9, 33, 196, 0)
-        call = call_at(engine, problem, 1 if problem.integer else 2, 3)
+        problem = of_shape(variant, 9, 33, 196, 0)
+        call = call_at(engine, problem, 1 if problem.is_integer else 2, 3)
         assert call.pd.impl_info not in XE_ROWS
         call.execute()
-        check_dst(problem, make_data(problem), call)
+        call.check()
 
 
 @pytest.mark.parametrize(("k", "along_k"), [(64, True), (66, False)])

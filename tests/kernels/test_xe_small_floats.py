@@ -4,18 +4,18 @@ every place of a group of elements that are converted together.
 """
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
+from support_calls import make_pd, result
+from support_cases import PACKED, Problem, shape
 from support_decisions import needed
-from support_problem import SMALL_FLOATS, Problem, Quant
 from support_rows import BY_NAME, XE_ROWS
-from support_run import make_pd
-from support_xe import PACKED, pad_of, tile_of
-from test_small_floats import as_f32, check_values, codes, finite, force, result
+from support_xe import pad_of, tile_of
+from test_small_floats import SMALL_FLOATS, as_f32, check_values, codes, finite, force
+from zemm.benchdnn.grammar.arguments import SCALES, SRC, WEI
 
 Array = np.ndarray[Any, Any]
 ROWS = [row for row in XE_ROWS if BY_NAME[row].src in ("half", "float")]
@@ -23,7 +23,7 @@ SMALLEST = [row for row in ROWS if tile_of(row).m == 8]
 # Rows of one kind of src convert alike: in the quick tier one of each has all tests.
 QUICK = list({BY_NAME[row].src: row for row in SMALLEST}.values())
 K = 64
-LAYOUTS = {"packed": {"wei_tag": PACKED}, "ab": {}, "ba": {"wei_order": "ba"}}
+LAYOUTS = {"packed": PACKED, "ab": "--wtag=ab", "ba": "--wtag=ba"}
 
 
 def rotated(values: Array) -> Array:
@@ -32,7 +32,7 @@ def rotated(values: Array) -> Array:
 
 
 def identity_by_codes(src: str, dt: str, layout: str) -> Problem:
-    return Problem((K, K), (K, 256), src, dt, "f32", **LAYOUTS[layout])
+    return Problem(f"--dt={src}:{dt}:f32 {LAYOUTS[layout]} {shape(K, 256, K)}")
 
 
 OF_WEIGHTS = list(itertools.product(("f16", "bf16"), SMALL_FLOATS, LAYOUTS))
@@ -56,11 +56,11 @@ def test_every_code_of_weights(
     wei = rotated(values)
     p = identity_by_codes(src, dt, layout)
     force(engine, monkeypatch, row, p)
-    check_values(result(engine, p, np.eye(K), wei), wei + 0.0)
+    check_values(result(p, {SRC: np.eye(K), WEI: wei}), wei + 0.0)
 
 
 def codes_by_identity(dt: str, wei: str) -> Problem:
-    return Problem((256, K), (K, K), dt, wei, "f32", wei_tag=PACKED)
+    return Problem(f"--dt={dt}:{wei}:f32 {PACKED} {shape(256, K, K)}")
 
 
 OF_SRC = list(itertools.product(SMALL_FLOATS, SMALL_FLOATS))
@@ -78,7 +78,7 @@ def test_every_code_of_src(
     src = rotated(np.resize(finite(dt), 256)).T
     p = codes_by_identity(dt, wei)
     force(engine, monkeypatch, row, p)
-    check_values(result(engine, p, src, np.eye(K)), src + 0.0)
+    check_values(result(p, {SRC: src, WEI: np.eye(K)}), src + 0.0)
 
 
 def specials(dt: str) -> Array:
@@ -89,9 +89,9 @@ def specials(dt: str) -> Array:
 
 def beside_specials(dt: str, scaled: bool) -> Problem:
     """Rows of f16 by weights of a type."""
-    k, n = 96 if scaled else 70, 2 * K
-    scale = Quant(3, (32, 1), "e8m0") if scaled else None
-    return Problem((9, k), (k, n), "f16", dt, "f32", wei_tag=PACKED, wei_scale=scale)
+    scales = "wei:3:e8m0:32x1" if scaled else ""
+    dims = shape(9, 2 * K, 96 if scaled else 70)
+    return Problem(f"--dt=f16:{dt}:f32 {PACKED} --attr-scales={scales} {dims}")
 
 
 OF_SPECIALS = list(itertools.product(("f8_e5m2", "f8_e4m3"), (False, True)))
@@ -110,21 +110,20 @@ def test_nan_and_infinities(
     columns between them stay as they are. Without scales K ends inside a quad of packed weights.
     """
     kinds, p = specials(dt), beside_specials(dt, scaled)
-    k, n = p.wei_dims
-    quants = {"wei_scale": np.ones((k // 32, n))} if scaled else {}
+    k, n = p.case.problem.wei
     force(engine, monkeypatch, row, p)
     src, wei = np.ones((9, k)), np.zeros((k, n))
     for i in range(n // 2):
         wei[7 * i % k, 2 * i] = kinds[i % kinds.size]
     with np.errstate(invalid="ignore"):
-        check_values(result(engine, p, src, wei, quants=quants), (src @ wei).astype(np.float32))
+        check_values(result(p, {SRC: src, WEI: wei, SCALES | WEI: 1}), (src @ wei).astype(np.float32))
 
-    p = replace(p, src_dt=dt)
+    p = p.but(f"--dt={dt}:{dt}:f32")
     src, wei = np.zeros((9, k)), np.ones((k, n))
     for i, row_of_src in enumerate(src):
         row_of_src[11 * i % k] = kinds[i % kinds.size] if i % 2 else 1.5
     with np.errstate(invalid="ignore"):
-        check_values(result(engine, p, src, wei, quants=quants), (src @ wei).astype(np.float32))
+        check_values(result(p, {SRC: src, WEI: wei, SCALES | WEI: 1}), (src @ wei).astype(np.float32))
 
 
 @pytest.mark.quick(cases=lambda row, dt: row in QUICK and dt == "f8_e4m3")
@@ -135,9 +134,8 @@ def test_nan_behind_a_part_of_packed_weights(engine: zemm.Engine, row: str, dt: 
     elements that are converted together.
     """
     k = 41
-    p = Problem((9, k), (k, 64), "f16", dt, "f32", wei_tag=PACKED, wei_within=((192, 128), (64, 64)))
-    src, wei = np.ones((9, k)), np.full((k, 64), 0.5)
-    check_values(result(engine, p, src, wei), np.full((9, 64), k / 2))
+    p = Problem(f"--dt=f16:{dt}:f32 {PACKED} {shape(9, 64, k)} wei_within=192x128@64x64")
+    check_values(result(p, {SRC: 1, WEI: 0.5}), np.full((9, 64), k / 2))
 
 
 @pytest.mark.quick(cases=lambda row, dt: row == QUICK[0] and dt == "e8m0")
@@ -150,19 +148,18 @@ def test_every_scale_of_groups(
     factor for their scales (small_float_factor())."""
     scales = as_f32(codes(dt)).astype(np.float64)
     n = scales.size
-    src, wei = np.zeros((9, 64)), np.ones((64, n))
+    src = np.zeros((9, 64))
     src[:, 32:] = 1 / 32
-    p = Problem((9, 64), (64, n), "bf16", "f8_e5m2", "f32", wei_tag=PACKED, wei_scale=Quant(3, (32, 1), dt))
+    p = Problem(f"--dt=bf16:f8_e5m2:f32 {PACKED} --attr-scales=wei:3:{dt}:32x1 {shape(9, n, 64)}")
     force(engine, monkeypatch, row, p)
     two = np.stack([np.ones(n), scales])
     want = np.broadcast_to(scales.astype(np.float32), (9, n))
-    check_values(result(engine, p, src, wei, quants={"wei_scale": two}), want + 0.0)
-    p = Problem((n, 64), (64, 33), "f8_e4m3", "f4_e2m1", "f32", src_scale=Quant(3, (1, 32), dt))
+    check_values(result(p, {SRC: src, WEI: 1, SCALES | WEI: two}), want + 0.0)
+    p = Problem(f"--dt=f8_e4m3:f4_e2m1:f32 --attr-scales=src:3:{dt}:1x32 {shape(n, 33, 64)}")
     src = np.zeros((n, 64))
     src[:, 40] = 1
     want = np.broadcast_to(scales.astype(np.float32)[:, None], (n, 33))
-    got = result(engine, p, src, np.ones((64, 33)), quants={"src_scale": np.stack([np.ones(n), scales], 1)})
-    check_values(got, want + 0.0)
+    check_values(result(p, {SRC: src, WEI: 1, SCALES | SRC: two.T}), want + 0.0)
 
 
 @pytest.mark.quick(cases=lambda row, k: row in QUICK and k == 65)
@@ -171,22 +168,15 @@ def test_every_scale_of_groups(
 def test_padding_of_src(engine: zemm.Engine, row: str, k: int) -> None:
     """src of any strides, batches that share it, and K that fills no group."""
     p = Problem(
-        (2, 1, 3, k),
-        (2, 2, k, 34),
-        "f8_e4m3",
-        "f4_e2m1",
-        "f32",
-        src_order="dcba",
-        src_pad=1,
-        wei_pad=pad_of(34, "f4_e2m1"),
+        f"--dt=f8_e4m3:f4_e2m1:f32 --stag=dcba 2x1x3x{k}:2x2x{k}x34 src_pad=1 wei_pad={pad_of(34, 'f4_e2m1')}"
     )
     src = np.arange(2 * 3 * k).reshape(2, 1, 3, k) % 7 / 2
     wei = np.arange(2 * 2 * k * 34).reshape(2, 2, k, 34) % 5 / 2
-    np.testing.assert_array_equal(result(engine, p, src, wei), (src @ wei).astype(np.float32))
+    np.testing.assert_array_equal(result(p, {SRC: src, WEI: wei}), (src @ wei).astype(np.float32))
 
 
 @pytest.mark.parametrize("row", SMALLEST)
 def test_scratchpad_has_room_for_padding(row: str) -> None:
     """A row of src in the scratchpad is as long as blocks of 64 elements, however small K is."""
-    p = Problem((1, 1), (1, 64), "f8_e4m3", "f8_e4m3", "f32", scratchpad="user")
+    p = Problem("--dt=f8_e4m3:f8_e4m3:f32 --attr-scratchpad=user 1x1:1x64")
     assert make_pd(p).query_md("scratchpad_md").size >= 64 * 2

@@ -1,43 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
 """Zero-point terms of weights that kernels compute in f32 (ZP_TERM_F32): where, and that this is exact."""
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
+from support_calls import fill, make_pd, result, run
+from support_cases import ANY, Problem, shape
 from support_decisions import needed
-from support_problem import Problem, Quant, make_data, quant_dims, zero_point
+from support_fill import RANGES
 from support_rows import BY_NAME, constant_id, state
-from support_run import make_pd, result, run
 from support_tiers import takes
+from zemm.benchdnn.grammar.arguments import SCALES, SRC, WEI, ZERO_POINTS
 
 VNNI_ROWS = [row for row in BY_NAME if BY_NAME[row].family in ("avx2_vnni", "avx512_vnni")]
 SEGMENTS_ROWS = [row for row in BY_NAME if BY_NAME[row].family == "avx512_segments"]
 AMX_ROWS = [row for row in BY_NAME if BY_NAME[row].policy == "amx_int8"]
-ENDS = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
 
 
-def grouped(src: str, wei: str, group: int, zp: str | None, **settings: object) -> Problem:
-    """A problem of two groups along K. The scales are 1."""
-    k = 2 * group
-    wei_zp = zero_point(3, (group, 1), zp) if zp else None
-    scale = Quant(3, (group, 1))
-    return Problem((5, k), (k, 66), src, wei, "f32", wei_scale=scale, wei_zp=wei_zp, **settings)  # type: ignore[arg-type]
+def grouped(src: str, wei: str, group: int, zp: str | None, src_zp: str = "") -> Problem:
+    """A problem of two groups along K."""
+    points = "+".join(filter(None, [src_zp, f"wei:3:{zp}:{group}x1" if zp else ""]))
+    return Problem(
+        f"--dt={src}:{wei}:f32 --attr-scales=wei:3:f32:{group}x1 --attr-zero-points={points}"
+        f" {shape(5, 66, 2 * group)}"
+    )
 
 
-def along_src(dst: str, rows: int = 5, k: int = 512, zp: str = "u8", **settings: object) -> Problem:
+def along_src(dst: str, rows: int = 5, k: int = 512, zp: str = "u8", more: str = "") -> Problem:
     """A problem whose src scales alone change along K."""
-    src_scale, wei_zp = Quant(3, (1, 128)), zero_point(2, (), zp)
-    return Problem((rows, k), (k, 66), "s8", "u8", dst, src_scale=src_scale, wei_zp=wei_zp, **settings)  # type: ignore[arg-type]
+    return Problem(
+        f"--dt=s8:u8:{dst} --attr-scales=src:3:f32:1x128 --attr-zero-points=wei:2:{zp} {shape(rows, 66, k)}"
+    ).but(more)
 
 
 def batch(own_weights: bool) -> Problem:
     """Two matrices of nine rows, each with weights of its own or not."""
     return Problem(
-        (2, 9, 512), (2 if own_weights else 1, 512, 66), "s8", "u8", "f16", src_scale=Quant(7, (1, 128)),
-        wei_zp=zero_point(4, (), "u8"),
-    )  # fmt: skip
+        "--dt=s8:u8:f16 --attr-scales=src:7:f32:1x128 --attr-zero-points=wei:4:u8"
+        f" 2x9x512:{2 if own_weights else 1}x512x66"
+    )
 
 
 TERMS = {
@@ -45,19 +47,16 @@ TERMS = {
     "256": (grouped("u8", "u8", 256, "s8"), "ZP_TERM_F32"),
     "beyond_256": (grouped("s8", "u8", 260, "u8"), "ZP_TERM_S32"),
     "s32": (grouped("s8", "u8", 128, "s32"), "ZP_TERM_S32"),
-    "src_zero_points": (grouped("s8", "u8", 128, "u8", src_zp=zero_point()), "ZP_TERM_S32"),
+    "src_zero_points": (grouped("s8", "u8", 128, "u8", src_zp="src:common:1"), "ZP_TERM_S32"),
     "flipped_without_zero_points": (grouped("s8", "s8", 128, None), "ZP_TERM_F32"),
-    "same_along_k": (along_src("f16", any_tags=True), "ZP_TERM_LAST"),
+    "same_along_k": (along_src("f16", more=ANY), "ZP_TERM_LAST"),
     "same_along_k_plain": (along_src("f16", rows=17), "ZP_TERM_LAST"),
     "same_along_k_abreast": (along_src("f16", rows=16), "ZP_TERM_F32"),
     "batch_of_few_rows": (batch(own_weights=True), "ZP_TERM_F32"),
     "batch_that_shares_weights": (batch(own_weights=False), "ZP_TERM_LAST"),
     "same_along_k_to_f32": (along_src("f32"), "ZP_TERM_F32"),
     "nothing_to_subtract": (grouped("s8", "u8", 128, None), "ZP_TERM_S32"),
-    "not_scaled_along_k": (
-        Problem((5, 256), (256, 66), "s8", "u8", "f32", wei_zp=zero_point(2, (), "u8")),
-        "ZP_TERM_S32",
-    ),
+    "not_scaled_along_k": (Problem("--dt=s8:u8:f32 --attr-zero-points=wei:2:u8 5x256:256x66"), "ZP_TERM_S32"),
 }
 
 
@@ -94,26 +93,21 @@ def test_ends_of_types_are_exact(row: str, group: int, src: str, wei: str, zp: s
     problem = grouped(src, wei, group, zp)
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
-    data = make_data(problem)
-    rng = np.random.default_rng(7)
-    least, most = ENDS[src]
-    data.src[0], data.src[1], data.src[2] = least, most, most
-    data.src[2, ::group] -= 1  # an odd sum of each group
-    for column, end in enumerate(ENDS[wei]):
-        data.wei[:, column::2] = end
-    data.wei[::group, 4:] ^= 1
+    data = fill(problem)
+    x, weights = data[SRC], data[WEI]
+    least, most = RANGES[src]
+    x[0], x[1], x[2] = least, most, most
+    x[2, ::group] -= 1  # an odd sum of each group
+    for column, end in enumerate(RANGES[wei]):
+        weights[:, column::2] = end
+    weights[::group, 4:] ^= 1
+    data[SCALES | WEI][:] = 1
     if zp:
-        data.quants["wei_zp"] = rng.choice(ENDS[zp], quant_dims(problem.wei_dims, problem.wei_zp))
-    data.quants["wei_scale"] = np.ones(quant_dims(problem.wei_dims, problem.wei_scale))
-    dst = result(problem, data)
-    weights = data.wei.astype(np.int64)
-    if zp:
-        weights -= np.repeat(data.quants["wei_zp"].astype(np.int64), group, axis=0)
-    first, second = (
-        (data.src[:, k : k + group].astype(np.int64) @ weights[k : k + group]).astype(np.float32)
-        for k in (0, group)
-    )
-    np.testing.assert_array_equal(dst, first + second)
+        points = np.random.default_rng(7).choice(RANGES[zp], data[ZERO_POINTS | WEI].shape)
+        data[ZERO_POINTS | WEI] = points
+        weights = weights - np.repeat(points, group, axis=0)
+    first, second = ((x[:, k : k + group] @ weights[k : k + group]).astype(np.float32) for k in (0, group))
+    np.testing.assert_array_equal(result(problem, data), first + second)
 
 
 @pytest.mark.quick(cases=lambda row, zp, rows, k: (row, zp, rows) == (VNNI_ROWS[-1], "u8", 5))
@@ -122,7 +116,8 @@ def test_ends_of_types_are_exact(row: str, group: int, src: str, wei: str, zp: s
 @pytest.mark.parametrize("row", VNNI_ROWS + AMX_ROWS)
 def test_terms_at_the_end(row: str, zp: str, rows: int, k: int) -> None:
     """Terms that are subtracted once for all of K, or once for a range of it."""
-    problem = along_src("f16", rows, k, zp, wei_scale=Quant(2), rough=True, any_tags=rows < 70)
+    scales = "--attr-scales=src:3:f32:1x128+wei:2"
+    problem = along_src("f16", rows, k, zp, f"{scales} {ANY if rows < 70 else ''} rough")
     if not takes(row, problem):
         pytest.skip(f"{row}: not on this device")
     run(problem)
@@ -131,4 +126,4 @@ def test_terms_at_the_end(row: str, zp: str, rows: int, k: int) -> None:
 @pytest.mark.parametrize("own_weights", [False, True])
 def test_terms_of_a_batch(own_weights: bool) -> None:
     """The rows of a batch that shares its weights are rows of one matrix."""
-    run(replace(batch(own_weights), rough=True))
+    run(batch(own_weights).but("rough"))

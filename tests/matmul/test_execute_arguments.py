@@ -9,15 +9,12 @@ import math
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import zemm
-from support_case_lines import problem_of
-from support_problem import PostOp, Problem, Quant, make_data, zero_point
-from support_run import Call, check_dst, make_attr, make_call, run
+from support_calls import Call, run
+from support_cases import Problem
 from zemm._library.library import in_python
 from zemm._zemm import ffi, lib
 
@@ -26,7 +23,7 @@ SCALES, ZERO_POINTS = zemm.ARG_ATTR_SCALES, zemm.ARG_ATTR_ZERO_POINTS
 SRC, WEIGHTS, DST, BIAS = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST, zemm.ARG_BIAS
 
 # Every kind of argument; some are host scalars.
-EVERYTHING = problem_of(
+EVERYTHING = Problem(
     "--dt=s8:u8:s8 --bia-dt=f32 --bia_mask=2"
     " --attr-scales=src:3:f32:1x32+wei:2:f16+dst:host_scalar:0.5"
     " --attr-zero-points=src:2:s32:1x32+wei:2:u8+dst:host_scalar:1"
@@ -58,7 +55,7 @@ every_argument = pytest.mark.parametrize("arg", NAMES, ids=NAMES.values())
 
 @pytest.fixture
 def call(engine: zemm.Engine) -> Call:
-    return make_call(EVERYTHING, make_data(EVERYTHING))
+    return Call(EVERYTHING)
 
 
 def refuse(stream: zemm.Stream, call: Call, *words: str) -> None:
@@ -68,7 +65,7 @@ def refuse(stream: zemm.Stream, call: Call, *words: str) -> None:
         primitive.execute(stream, call.args)
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
     stream.wait()
-    assert np.array_equal(call.dst_bytes, call.before)
+    call.assert_untouched()
 
 
 def execute_list(call: Call, stream: zemm.Stream, args: list[tuple[int, Any]]) -> int:
@@ -101,7 +98,7 @@ def test_twice(stream: zemm.Stream, call: Call, arg: int) -> None:
     args = [(a, memory._handle) for a, memory in call.args.items()]
     assert execute_list(call, stream, [*args, (arg, call.args[arg]._handle)]) == INVALID
     assert NAMES[arg] in last_error()
-    assert np.array_equal(call.dst_bytes, call.before)
+    call.assert_untouched()
 
 
 @every_argument
@@ -109,7 +106,7 @@ def test_null_memory_is_a_missing_one(stream: zemm.Stream, call: Call, arg: int)
     args = [(a, ffi.NULL if a == arg else memory._handle) for a, memory in call.args.items()]
     assert execute_list(call, stream, args) == INVALID
     assert NAMES[arg] in last_error()
-    assert np.array_equal(call.dst_bytes, call.before)
+    call.assert_untouched()
 
 
 @every_argument
@@ -154,7 +151,7 @@ def test_a_parameter_s_strides(call: Call, arg: int, layout: str) -> None:
         md = zemm.MemoryDesc([dim + 2 for dim in dims], dt).submemory(dims, [1] * len(dims))
     call.args[arg] = zemm.reorder(was, md)
     call.execute()
-    check_dst(EVERYTHING, make_data(EVERYTHING), call)
+    call.check()
 
 
 def test_a_refused_execution_submits_nothing(
@@ -178,7 +175,7 @@ def test_a_refused_execution_submits_nothing(
         zemm.set_verbose(0)
     assert len(stream.profiling_times()) == 1
     assert "reorder" not in capfd.readouterr().out
-    check_dst(EVERYTHING, make_data(EVERYTHING), call)
+    call.check()
 
 
 @pytest.mark.parametrize("arg", TENSOR_PARAMETERS)
@@ -188,7 +185,7 @@ def test_a_parameter_s_dims_do_not_matter(engine: zemm.Engine, call: Call, arg: 
     md = zemm.MemoryDesc((math.prod(was.md.dims), 1, 1, 1, 1), was.md.data_type)
     call.args[arg] = zemm.Memory(md, engine, was.read())
     call.execute()
-    check_dst(EVERYTHING, make_data(EVERYTHING), call)
+    call.check()
 
 
 @pytest.mark.parametrize("arg", sorted(HOST))
@@ -198,7 +195,7 @@ def test_a_buffer_for_a_host_scalar(engine: zemm.Engine, call: Call, arg: int) -
     call.args[arg] = zemm.Memory(zemm.MemoryDesc((1,), was.md.data_type), engine)
     call.args[arg].write(was.read())
     call.execute()
-    check_dst(EVERYTHING, make_data(EVERYTHING), call)
+    call.check()
 
 
 @pytest.mark.parametrize("arg", sorted(NAMES.keys() - HOST))
@@ -240,34 +237,34 @@ def test_surplus_post_op(stream: zemm.Stream, call: Call, arg: int) -> None:
 
 
 def test_surplus_bias(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    problem = Problem((2, 3), (3, 4))
-    call = make_call(problem, make_data(problem))
+    call = Call(Problem("2x3:3x4"))
     call.args[BIAS] = zemm.Memory(zemm.MemoryDesc((1, 4), "f32"), engine)
     refuse(stream, call, "BIAS", "surplus")
 
 
 def test_arguments_that_oneDNN_skips(engine: zemm.Engine) -> None:  # noqa: N802
     """Surplus scales, a workspace, and a scratchpad in library mode are ignored."""
-    problem = Problem((2, 3), (3, 4))
-    data = make_data(problem)
-    call = make_call(problem, data)
+    call = Call(Problem("2x3:3x4"))
     extra = zemm.Memory(zemm.MemoryDesc((1,), "f32"), engine)
     call.args |= {SCALES | SRC: extra, zemm.ARG["WORKSPACE"]: extra, zemm.ARG_SCRATCHPAD: extra, 100: extra}
     call.execute()
-    check_dst(problem, data, call)
+    call.check()
 
 
 def test_a_sum_for_each_element(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """Reductions without groups are the values of src."""
-    problem = Problem((5, 64), (64, 18), "s8", "u8", wei_zp=zero_point(2), reduction_group=1)
-    data = make_data(problem)
-    call = make_call(problem, data)
-    attr = make_attr(replace(problem, reduction_group=None))
+    call = Call(
+        Problem(
+            "--dt=s8:u8:f32 --attr-zero-points=wei:2 --attr-precomputed-reductions=src:3:s32:1x1 5x64:64x18"
+        )
+    )
+    attr = zemm.Attr()
+    attr.set_zero_points(WEIGHTS, 2)
     attr.set_precomputed_reductions(SRC, 3, ())
     mds = [call.pd.query_md(name) for name in ("src_md", "weights_md", "dst_md")]
     zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)).execute(stream, call.args)
     stream.wait()
-    check_dst(problem, data, call)
+    call.check()
 
 
 def test_counts_of_arguments(stream: zemm.Stream, call: Call) -> None:
@@ -276,12 +273,12 @@ def test_counts_of_arguments(stream: zemm.Stream, call: Call) -> None:
         status = lib.zemm_primitive_execute(primitive._handle, stream._handle, count, array)
         assert status == INVALID
         assert last_error()
-    refuse(stream, replace(call, args={}), "missing")
+    call.args = {}
+    refuse(stream, call, "missing")
 
 
 def test_user_scratchpad(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    problem = Problem((5, 64), (64, 7), "s8", "u8", "s32", wei_zp=zero_point(2), scratchpad="user")
-    call = make_call(problem, make_data(problem))
+    call = Call(Problem("--dt=s8:u8:s32 --attr-zero-points=wei:2 --attr-scratchpad=user 5x64:64x7"))
     needed = call.pd.query_md("scratchpad_md").size
     assert needed >= 5 * 4
     call.args[zemm.ARG_SCRATCHPAD] = zemm.Memory(zemm.MemoryDesc((needed - 1,), "u8"), engine)
@@ -291,8 +288,7 @@ def test_user_scratchpad(engine: zemm.Engine, stream: zemm.Stream) -> None:
 
 
 def test_empty_problems_check_their_arguments(stream: zemm.Stream) -> None:
-    problem = Problem((2, 0), (0, 4), bias_dt="f32", bias_mask=2)
-    call = make_call(problem, make_data(problem))
+    call = Call(Problem("--bia-dt=f32 --bia_mask=2 2x0:0x4"))
     del call.args[BIAS]
     refuse(stream, call, "BIAS", "missing")
 
@@ -306,24 +302,20 @@ def test_a_stream_keeps_the_order(stream: zemm.Stream) -> None:
     """
     calls = []
     for m in (3, 70, 300):
-        problem = Problem((m, 64), (64, 20), "s8", "u8", "s32", wei_zp=zero_point(2), src_zp=zero_point(0))
-        data = make_data(problem)
-        call = make_call(problem, data)
+        call = Call(Problem(f"--dt=s8:u8:s32 --attr-zero-points=src:common:1+wei:2 {m}x64:64x20"))
         primitive = zemm.Primitive(call.pd)
         for _ in range(5):
             primitive.execute(stream, call.args)
-        calls.append((problem, data, call))
-    summing = Problem((9, 8), (8, 20), post_ops=(PostOp("sum", alpha=1.0),))
-    data = make_data(summing)
-    call = make_call(summing, data)
+        calls.append(call)
+    call = Call(Problem("--attr-post-ops=sum:1 9x8:8x20"))
     primitive = zemm.Primitive(call.pd)
     for _ in range(20):
         primitive.execute(stream, call.args)
     stream.wait()
     for each in calls:
-        check_dst(*each)
-    data.dst = data.dst + 19 * (data.src @ data.wei)
-    check_dst(summing, data, call)
+        each.check()
+    call.values[DST] += 19 * (call.values[SRC] @ call.values[WEIGHTS])
+    call.check()
 
 
 # ---- the primitive cache, observed in the log of another process
@@ -362,21 +354,16 @@ def test_attributes_are_part_of_the_key() -> None:
     """Problems that differ in one setting never share a cache entry. Executed in turn, all give
     right results.
     """
-    base = Problem((5, 32), (32, 6), "s8", "s8", "f32")
+    base = Problem("--dt=s8:s8:f32 5x32:32x6")
+    scales = ("src:common:2", "src:1", "wei:2:f16", "wei:3:f32:16x1", "wei:2:bf16")
+    linear = [f"linear:{a}:1" for a in (1, 2)] + [f"linear:1:{b}" for b in (0, 2)]
+    masked = [f"{name}:{mask}" for name in ("add:f32", "prelu") for mask in range(4)]
     variants = [
-        replace(base, src_scale=Quant(0)),
-        replace(base, src_scale=Quant(1)),
-        replace(base, wei_scale=Quant(2, (), "f16")),
-        replace(base, wei_scale=Quant(3, (16, 1))),
-        replace(base, wei_scale=Quant(2, (), "bf16")),
-        *(replace(base, post_ops=(PostOp("eltwise", "eltwise_linear", a, 1.0),)) for a in (1.0, 2.0)),
-        *(replace(base, post_ops=(PostOp("eltwise", "eltwise_linear", 1.0, b),)) for b in (0.0, 2.0)),
-        *(replace(base, post_ops=(PostOp("binary", "binary_add", mask=m),)) for m in range(4)),
-        *(replace(base, post_ops=(PostOp("prelu", mask=m),)) for m in range(4)),
-        *(replace(base, post_ops=(PostOp("sum", alpha=a),)) for a in (1.0, 2.0)),
-        replace(base, dst_pad=1),
-        replace(base, wei_zp=zero_point(0)),
-        replace(base, wei_zp=zero_point(host=True)),
+        *(base.but(f"--attr-scales={scale}") for scale in scales),
+        *(base.but(f"--attr-post-ops={op}") for op in (*linear, *masked, "sum:1", "sum:2")),
+        base.but("dst_pad=1"),
+        base.but("--attr-zero-points=wei:common:1"),
+        base.but("--attr-zero-points=wei:host_scalar:1"),
     ]
     for _ in range(2):
         for problem in [base, *variants]:

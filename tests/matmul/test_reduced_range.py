@@ -5,34 +5,27 @@ change nothing but numbers. Quantisation to the range gives the same bits on a d
 
 import os
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import zemm
-from support_problem import Problem, make_data
+from support_calls import Call, fill, make_pd, run
+from support_cases import ANY, PACKED, Problem, shape
+from support_fill import RANGES
 from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only, skip_without_feature
-from support_run import check_dst, make_call, make_pd, run
 from support_tiers import POLICY_ROWS
 from test_quantize_device import compare
 from zemm import ARG_DST, ARG_SRC, ARG_WEIGHTS, MemoryDesc
 
 AVX2_ROWS = [row for row in CPU_ROWS if BY_NAME[row].policy == "avx2"]
 ENDS = {"s8": (-64, 63), "u8": (0, 127)}
-ENDS_OF_8_BITS = {"s8": (-128, 127), "u8": (0, 255)}
-WEIGHTS = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
-LAYOUTS = {
-    "any": {"any_tags": True},
-    "ab": {"wei_pad": 3},
-    "ba": {"wei_order": "ba", "src_pad": 5},
-    "packed": {"wei_tag": "BA16a64b4a"},
-}
-PAIRS = [(src, wei) for src in ENDS for wei in WEIGHTS]
+LAYOUTS = {"any": ANY, "ab": "wei_pad=3", "ba": "--wtag=ba src_pad=5", "packed": PACKED}
+PAIRS = [(src, wei) for src in ENDS for wei in ("s8", "u8", "s4", "u4")]
 
 
 def problem_of(src: str, wei: str, m: int, k: int, layout: str) -> Problem:
-    return Problem((m, k), (k, 70), src, wei, "s32", reduced_range=True, **LAYOUTS[layout])  # type: ignore[arg-type]
+    return Problem(f"--dt={src}:{wei}:s32 --attr-reduced-range=src {LAYOUTS[layout]} {shape(m, 70, k)}")
 
 
 def is_quick(pair: tuple[str, str], layout: str, bits: int) -> bool:
@@ -63,14 +56,13 @@ def test_ends_of_the_range(
     rng = np.random.default_rng(0)
     for m, k in ((4, 260), (3, 512)) if reads_packed_only(BY_NAME[row]) else ((4, 70), (123, 256)):
         p = problem_of(*pair, m, k if layout in ("ab", "ba") else k // 4 * 4, layout)
-        p = replace(p, reduced_range=bits == 7)
-        ends = (ENDS if bits == 7 else ENDS_OF_8_BITS)[pair[0]]
-        data = make_data(p)
-        data.src = rng.choice(ends, p.src_dims)
-        data.wei = rng.choice(WEIGHTS[pair[1]], p.wei_dims)
-        data.src[:2] = np.array(ends)[:, None]
-        data.wei[:, :2] = WEIGHTS[pair[1]]
-        assert run(p, data).exact
+        p = p if bits == 7 else p.but("--attr-reduced-range=")
+        ends = (ENDS if bits == 7 else RANGES)[pair[0]]
+        src = rng.choice(ends, p.case.problem.src)
+        wei = rng.choice(RANGES[pair[1]], p.case.problem.wei)
+        src[:2] = np.array(ends)[:, None]
+        wei[:, :2] = RANGES[pair[1]]
+        assert run(p, {ARG_SRC: src, ARG_WEIGHTS: wei}).is_exact
 
 
 @pytest.mark.quick(
@@ -90,16 +82,17 @@ def test_other_values_only_give_other_numbers(
     skip_without_feature(engine, row)
     for src, wei in (("u8", "s8"), ("s8", "u8")):
         p = problem_of(src, wei, 4, 256, layout)
-        data = make_data(replace(p, reduced_range=False))
+        plain = p.but("--attr-reduced-range=")
+        data = fill(plain)
         monkeypatch.setenv("ZEMM_KERNEL", row)
-        assert run(replace(p, reduced_range=False), data).exact
-        call = make_call(p, data)
+        assert run(plain, data).is_exact
+        call = Call(p, data)
         call.execute()
         with pytest.raises(AssertionError, match="wrong, first"):
-            check_dst(p, data, call)
+            call.check()
         monkeypatch.setenv("ZEMM_KERNEL", "matmul_any_any_any_64x32x64_generic")
         if layout == "any":
-            assert run(p, data).exact
+            assert run(p, data).is_exact
 
 
 def test_a_cpu_with_avx2_alone() -> None:
@@ -150,7 +143,7 @@ def test_refusals(engine: zemm.Engine) -> None:
     with pytest.raises(ValueError, match="only src of a matmul and dst of a reorder have a reduced range"):
         attr.set_reduced_range(ARG_WEIGHTS)
     with pytest.raises(NotImplementedError, match="a reduced range of src needs an s8 or u8 src, not f32"):
-        make_pd(Problem((4, 8), (8, 6), reduced_range=True))
+        make_pd(Problem("--attr-reduced-range=src 4x8:8x6"))
     attr.set_reduced_range(ARG_DST)
     s8, f32 = (MemoryDesc((4, 8), dt) for dt in ("s8", "f32"))
     with pytest.raises(ValueError, match="reduced range of dst: a matmul has that of src"):

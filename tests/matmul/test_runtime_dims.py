@@ -7,49 +7,28 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import zemm
+from support_calls import Call, make_pd
+from support_cases import ARGS, Problem
 from support_driver import check as check_line
-from support_problem import PostOp, Problem, Quant, make_data, zero_point
-from support_run import ARGS, Call, check_dst, make_attr, make_call, make_pd
 from support_tiers import SMALL_ROWS
 from zemm import ARG, RUNTIME_DIM
 
 
 def runtime_pd(engine: zemm.Engine, p: Problem, unknown: str) -> zemm.MatmulPrimitiveDesc:
-    """The descriptor of the problem with runtime values."""
-
-    def descriptor(name: str) -> zemm.MemoryDesc:
-        known, dt = p.dims(name), getattr(p, f"{name}_dt")
-        m_axis = p.ndims - 2 if name != "wei" else None
-        dims = [RUNTIME_DIM if unknown != "m" or d == m_axis else n for d, n in enumerate(known)]
-        if name == "wei" and (p.wei_tag or (p.any_tags and unknown == "m")):
-            return zemm.MemoryDesc(dims, dt, p.wei_tag or "any")
-        strides = list(p.strides(name))
-        if unknown != "m":  # with unknown dims only the stride of the innermost one can be known
-            strides = [1 if s == 1 and unknown == "dims" else RUNTIME_DIM for s in strides]
-        return zemm.MemoryDesc(dims, dt, strides=strides)
-
-    src, wei, dst = (descriptor(name) for name in ("src", "wei", "dst"))
-    bias = None
-    if p.bias_dt:
-        dims = [u if p.bias_mask >> d & 1 else 1 for d, u in enumerate(dst.dims)]
-        bias = zemm.MemoryDesc(dims, p.bias_dt, "abcdefghijkl"[: p.ndims])
-    return zemm.MatmulPrimitiveDesc(engine, src, wei, dst, bias, make_attr(p))
+    """The descriptor of the problem with runtime dimensions: M, or all."""
+    masks = "1:0" if unknown == "m" else "3:3"
+    return make_pd(p.but(f"--runtime_dims_masks={masks}"), engine)
 
 
-def call_of(p: Problem) -> Call:
-    return make_call(replace(p, scratchpad="library"), make_data(p))
-
-
-def check(stream: zemm.Stream, primitive: zemm.Primitive, p: Problem, call: Call) -> None:
+def check(stream: zemm.Stream, primitive: zemm.Primitive, call: Call) -> None:
     primitive.execute(stream, call.args)
     stream.wait()
-    check_dst(p, make_data(p), call)
+    call.check()
 
 
 LINES = {
@@ -82,9 +61,9 @@ def test_results(name: str) -> None:
 
 
 BASE = Problem(
-    (5, 64), (64, 18), "s8", "u8", "f32", bias_dt="f32", bias_mask=2, wei_scale=Quant(3, (32, 1)),
-    wei_zp=zero_point(3, (32, 1)), reduction_group=32, post_ops=(PostOp("sum", alpha=1.0),),
-)  # fmt: skip
+    "--dt=s8:u8:f32 --bia-dt=f32 --bia_mask=2 --attr-scales=wei:3:f32:32x1 --attr-zero-points=wei:3:s32:32x1"
+    " --attr-precomputed-reductions=src:3:s32:1x32 --attr-post-ops=sum:1 5x64:64x18"
+)
 
 
 def tensor(engine: zemm.Engine, dims: tuple[int, ...], dt: str, tag: str | None = None) -> zemm.Memory:
@@ -118,13 +97,13 @@ def test_contradictions(engine: zemm.Engine, stream: zemm.Stream) -> None:
             "SCALES . ARG_WEIGHTS.*3x18",
         ),
     ]:
-        call = call_of(BASE)
+        call = Call(BASE)
         args = {**call.args, **changes}
         with pytest.raises((ValueError, NotImplementedError), match=words):
             primitive.execute(stream, args)
         stream.wait()
-        assert np.array_equal(call.dst_bytes, call.before), words
-    check(stream, primitive, BASE, call_of(BASE))
+        call.assert_untouched()
+    check(stream, primitive, Call(BASE))
 
 
 def test_contradictions_at_creation(engine: zemm.Engine) -> None:
@@ -147,16 +126,16 @@ def test_contradictions_at_creation(engine: zemm.Engine) -> None:
 
 def test_post_op_of_another_size(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """A binary post-op's source tells the size of dst: others are refused at execution."""
-    p = replace(BASE, post_ops=(PostOp("binary", "binary_add", mask=3),))
+    p = BASE.but("--attr-post-ops=add:f32:3")
     primitive = zemm.Primitive(runtime_pd(engine, p, "dims"))
-    check(stream, primitive, p, call_of(p))
-    other = call_of(replace(p, src_dims=(6, 64)))
+    check(stream, primitive, Call(p))
+    other = Call(p.shaped(6, 18, 64))
     with pytest.raises(ValueError, match=r"post-op 0.*5x18.*6x18"):
         primitive.execute(stream, other.args)
 
 
 def test_queries(engine: zemm.Engine) -> None:
-    pd = runtime_pd(engine, replace(BASE, scratchpad="user"), "dims")
+    pd = runtime_pd(engine, BASE.but("--attr-scratchpad=user"), "dims")
     assert pd.query_md("src_md").dims == (RUNTIME_DIM, RUNTIME_DIM)
     assert pd.query_md("weights_md", 1).dims == (1, RUNTIME_DIM)
     # How much scratchpad a shape needs is not known in time, so the library provides it.
@@ -174,7 +153,7 @@ def test_next_impl(engine: zemm.Engine, stream: zemm.Stream, unknown: str) -> No
     while pd.next_impl():
         names.append(pd.impl_info)
         if names[-1] in SMALL_ROWS:  # test_kernels.py has results of each row
-            check(stream, zemm.Primitive(pd), BASE, call_of(BASE))
+            check(stream, zemm.Primitive(pd), Call(BASE))
     assert len(set(names)) == len(names) > 1
     assert SMALL_ROWS & set(names[1:])
     assert not pd.next_impl()
@@ -184,15 +163,15 @@ def test_next_impl(engine: zemm.Engine, stream: zemm.Stream, unknown: str) -> No
 def test_more_shapes_than_are_kept(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """A primitive keeps 128 shapes. Others are planned again; running work keeps what it needs."""
     primitive = zemm.Primitive(runtime_pd(engine, BASE, "m"))
-    calls = [(q, call_of(q)) for m in range(1, 140) for q in [replace(BASE, src_dims=(m, 64))]]
-    for _, call in calls:
+    calls = [Call(BASE.shaped(m, 18, 64)) for m in range(1, 140)]
+    for call in calls:
         primitive.execute(stream, call.args)
     stream.wait()
-    for p, call in calls:
-        check_dst(p, make_data(p), call)
-    for p, call in calls[:3]:
-        call.dst_bytes[:] = call.before
-        check(stream, primitive, p, call)
+    for call in calls:
+        call.check()
+    for call in calls[:3]:
+        call.raw[:] = call.before
+        check(stream, primitive, call)
 
 
 def test_threads(engine: zemm.Engine) -> None:
@@ -201,8 +180,7 @@ def test_threads(engine: zemm.Engine) -> None:
     def work(thread: int) -> None:
         stream = zemm.Stream(engine)
         for m in range(1, 40):
-            p = replace(BASE, src_dims=(1 + (m * (thread + 1)) % 20, 64))
-            check(stream, primitive, p, call_of(p))
+            check(stream, primitive, Call(BASE.shaped(1 + (m * (thread + 1)) % 20, 18, 64)))
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
@@ -210,8 +188,7 @@ def test_threads(engine: zemm.Engine) -> None:
 
 def test_empty(engine: zemm.Engine, stream: zemm.Stream) -> None:
     primitive = zemm.Primitive(runtime_pd(engine, BASE, "m"))
-    p = replace(BASE, src_dims=(0, 64))
-    primitive.execute(stream, call_of(p).args)
+    primitive.execute(stream, Call(BASE.shaped(0, 18, 64)).args)
     stream.wait()
 
 

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import zemm
-from support_case_lines import problem_of
-from support_problem import Problem, Quant, make_data
-from support_run import check_dst, make_call
+from support_calls import Call
+from support_cases import Problem
 
 Md = zemm.MemoryDesc
 SRC, WEIGHTS, DST, BIAS = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST, zemm.ARG_BIAS
@@ -44,23 +43,22 @@ def rotated(md: Md) -> Md:
 
 
 VIEWS: list[Callable[[Md], Md]] = [with_one, with_ones, flat, split, reversed_axes, rotated]
-EVERYTHING = problem_of(
+EVERYTHING = Problem(
     "--dt=s8:u8:f32 --bia-dt=f32 --bia_mask=2 --attr-scales=src:3:f32:1x32+wei:3:f16:32x1"
     " --attr-zero-points=wei:3:u8:32x1 --attr-precomputed-reductions=src:3:s32:1x32"
     " --attr-post-ops=add:f32:3+prelu:2 6x64:64x18"
 )
-FOUR_BIT = Problem((6, 64), (64, 18), "s8", "u4", "f32", wei_scale=Quant(2))
-STRIDED = Problem((6, 64), (64, 18), src_pad=4, wei_pad=6, dst_pad=2)
+FOUR_BIT = Problem("--dt=s8:u4:f32 --attr-scales=wei:2 6x64:64x18")
+STRIDED = Problem("6x64:64x18 src_pad=4 wei_pad=6 dst_pad=2")
 
 
 def execute(stream: zemm.Stream, problem: Problem, arg: int, view: Callable[[Md], Md]) -> None:
     """Execute with the argument's memory under another descriptor, and check dst."""
-    data = make_data(problem)
-    call = make_call(problem, data)
+    call = Call(problem)
     was = call.args[arg]
     call.args[arg] = zemm.Memory.from_handle(view(was.md), stream.engine, was.handle)
     call.execute()
-    check_dst(problem, data, call)
+    call.check()
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small checkpoints of models with experts, whose layers are stored in a format one by one."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors.torch import load_file, save_file
-from support_checkpoints import Store, torch, transformers
+from support_checkpoints import Store, torch, transformers, write
 
 EXPERTS = 4
 _SETTINGS = {
@@ -51,10 +50,8 @@ def save(folder: Path, model: Any, config: dict[str, Any], store: Store, only: s
     packed = {}
     for name in list(tensors):
         layer = name.removesuffix(".weight")
-        if layer == name or not re.search(f"(?:{only})$", layer):
-            packed[name] = tensors[name]
-            continue
-        stored = store(layer, tensors[name].float().numpy())
+        is_one = layer != name and re.search(f"(?:{only})$", layer)
+        stored = store(layer, tensors[name].float().numpy()) if is_one else None
         if stored is None:
             packed[name] = tensors[name]
             continue
@@ -63,11 +60,3 @@ def save(folder: Path, model: Any, config: dict[str, Any], store: Store, only: s
     save_file(tensors, plain / "model.safetensors", {"format": "pt"})
     write(folder, model, packed, config)
     return transformers.AutoModelForCausalLM.from_pretrained(plain)
-
-
-def write(folder: Path, model: Any, tensors: dict[str, Any], config: dict[str, Any]) -> None:
-    dense = {name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
-    save_file(dense, folder / "model.safetensors", {"format": "pt"})
-    about = {**model.config.to_dict(), "quantization_config": config, "architectures": [type(model).__name__]}
-    about.pop("dtype", None)
-    (folder / "config.json").write_text(json.dumps(about))

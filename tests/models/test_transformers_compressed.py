@@ -220,38 +220,3 @@ def test_quantised_modules_that_are_no_layers(tmp_path: Path) -> None:
     sentence = f"the checkpoint has the tensor {name}_packed, but zemm has no layer for model.embed_tokens"
     with pytest.raises(NotImplementedError, match=re.escape(sentence)):
         load(tmp_path)
-
-
-# Changes of the config, and of the weights of its group.
-CONFIGS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "format": ({"format": "marlin-24"}, {}, "the group group_0 of quantization_config has the format"),
-    "sparse": ({"sparsity_config": {"format": "sparse-24-bitmask"}}, {}, "zemm reads dense weights only"),
-    "rotated": ({"transform_config": {"config_groups": {"u": {}}}}, {}, "transform_config rotates the"),
-    "no groups": ({"config_groups": {}}, {}, "config_groups of quantization_config has no groups"),
-    "preset": (
-        {"config_groups": {"W8A8": ["Linear"]}},
-        {},
-        "config_groups of the quantization_config has W8A8 a list, not",
-    ),
-    "ignore": (
-        {"ignore": "lm_head"},
-        {},
-        "the quantization_config has ignore 'lm_head', not a list of names",
-    ),
-    "bits": ({}, {"num_bits": 16}, "has weights with num_bits 16 and the type 'int'"),
-    "type": ({}, {"type": "float"}, "has floating-point weights of 4 bits, zemm reads 8"),
-    "strategy": ({}, {"strategy": "token"}, "has weights with the strategy 'token', none of tensor, channel"),
-    "group": ({}, {"group_size": 0}, "has weights with group_size 0, not a number from 1 on"),
-}
-
-
-@pytest.mark.parametrize("kind", CONFIGS)
-def test_configs_that_are_refused(kind: str) -> None:
-    whole, of_group, sentence = CONFIGS[kind]
-    config, _ = compressed(KINDS["int4"][0])
-    group = config["config_groups"]["group_0"]
-    group["weights"] |= of_group
-    if "format" in whole:
-        group["format"] = None
-    with pytest.raises((ValueError, NotImplementedError), match=re.escape(sentence)):
-        FORMATS["compressed-tensors"]({**config, **whole})

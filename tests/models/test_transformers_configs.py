@@ -59,6 +59,15 @@ BASES: dict[str, dict[str, Any]] = {
 WRONG: list[Any] = ["x", 5, -3, 1.5, True, [1], [[]], {"a": 5}, {"a": {"bits": "x"}}, {5: "x"}]
 
 
+def in_group(**weights: Any) -> dict[str, Any]:
+    """A config whose group has other weights."""
+    return {"config_groups": {"g": {**GROUP, "weights": {**WEIGHTS, **weights}}}}
+
+
+def kept(names: Any) -> dict[str, Any]:
+    return {"modules_to_not_convert": names}
+
+
 def with_value(config: dict[str, Any], path: list[str], last: dict[str, Any]) -> dict[str, Any]:
     """The config with an object at a path."""
     if not path:
@@ -108,18 +117,59 @@ def test_names_are_those_of_transformers(key: str) -> None:
     assert [fits(name) for name in NAMES] == [not rule(name, [key]) for name in NAMES]
 
 
-@pytest.mark.parametrize(
-    ("kept", "sentence"),
-    [
-        ("lm_head", "ZemmConfig has modules_to_not_convert 'lm_head', not a list of names"),
-        ([1], "ZemmConfig has modules_to_not_convert with 1, which is no name"),
-        (["*.down_proj"], "modules_to_not_convert of ZemmConfig has '*.down_proj', which is no regular"),
-        (["a)(b"], "modules_to_not_convert of ZemmConfig has 'a)(b', which is no regular expression"),
+REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "gptq": [
+        ({"bits": 2}, "the quantization_config has bits 2: zemm reads GPTQ with 3 or 4 or 8"),
+        ({"group_size": 0}, "has group_size 0, neither a positive integer nor -1"),
+        ({"checkpoint_format": "marlin"}, "checkpoint_format 'marlin': zemm reads GPTQ with gptq or gptq_v2"),
     ],
-)
-def test_names_that_are_none(kept: Any, sentence: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        zemm.transformers.ZemmConfig(modules_to_not_convert=kept)
+    "awq": [
+        ({"version": "gemv"}, "the quantization_config has version 'gemv': zemm reads AWQ with gemm"),
+        ({"bits": 8}, "the quantization_config has bits 8: zemm reads AWQ with 4"),
+    ],
+    "auto-round": [
+        (
+            {"packing_format": "auto_round:fp8_static"},
+            "has packing_format 'auto_round:fp8_static'",
+        ),
+        ({"data_type": "mx_fp"}, "has data_type 'mx_fp': zemm reads AutoRound with int"),
+        ({"act_bits": 8}, "has act_bits 8: zemm reads AutoRound with activations of 16 bits or more"),
+    ],
+    "compressed-tensors": [
+        (
+            {"config_groups": {"g": {**GROUP, "format": "marlin-24"}}},
+            "the group g of quantization_config has the format",
+        ),
+        ({"sparsity_config": {"format": "sparse-24-bitmask"}}, "zemm reads dense weights only"),
+        ({"transform_config": {"config_groups": {"u": {}}}}, "transform_config rotates the"),
+        ({"config_groups": {}}, "config_groups of quantization_config has no groups"),
+        ({"config_groups": {"W8A8": ["Linear"]}}, "of the quantization_config has W8A8 a list, not"),
+        ({"ignore": "lm_head"}, "the quantization_config has ignore 'lm_head', not a list of names"),
+        (in_group(num_bits=16), "has weights with num_bits 16 and the type 'int'"),
+        (in_group(type="float"), "has floating-point weights of 4 bits, zemm reads 8"),
+        (in_group(strategy="token"), "has weights with the strategy 'token', none of tensor, channel"),
+        (in_group(group_size=0), "has weights with group_size 0, not a number from 1 on"),
+    ],
+    "zemm": [
+        ({"bits": 3}, "bits is 3, neither 4 nor 8"),
+        ({"group": 0}, "group is 0, which is not in 1.."),
+        ({"activation": "f64"}, "activation is 'f64', none of"),
+        ({"scale_dtype": "s8"}, "scale_dtype is 's8', none of f32, f16, bf16"),
+        ({"group_size": 64}, "ZemmConfig has no setting 'group_size'"),
+        (kept("lm_head"), "ZemmConfig has modules_to_not_convert 'lm_head', not a list of names"),
+        (kept([1]), "ZemmConfig has modules_to_not_convert with 1, which is no name"),
+        (kept(["*.down_proj"]), "of ZemmConfig has '*.down_proj', which is no regular expression"),
+        (kept(["a)(b"]), "of ZemmConfig has 'a)(b', which is no regular expression"),
+    ],
+}
+
+
+@pytest.mark.parametrize("method", REFUSED)
+def test_configs_that_are_refused(method: str) -> None:
+    readers: dict[str, Any] = {**FORMATS, "zemm": lambda config: zemm.transformers.ZemmConfig(**config)}
+    for change, sentence in REFUSED[method]:
+        with pytest.raises((ValueError, NotImplementedError), match=re.escape(sentence)):
+            readers[method]({**BASES.get(method, {}), **change})
 
 
 def test_names_that_fit_nothing(tmp_path: Path) -> None:

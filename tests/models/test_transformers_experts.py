@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import zemm
 from numpy.typing import NDArray
-from support_checkpoints import PROMPTS, edit, load, logits, torch, transformers
+from support_checkpoints import PROMPTS, edit, load, logits, torch, transformers, write
 from support_compressed import compressed
-from support_experts import EXPERTS, mixture, save, write
+from support_experts import EXPERTS, mixture, save
 from support_process import captured
 from support_tree import ROOT
 from test_transformers import awq, gptq

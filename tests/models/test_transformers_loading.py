@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import zemm
+from safetensors.torch import load_file
 from support_checkpoints import edit, llama, load, save, torch, transformers
 from support_compressed import compressed
 from test_transformers import LAYER, gptq, layers_of
@@ -168,8 +169,6 @@ def test_scales_that_are_not_finite(form: str, value: float, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", ["safetensors", "bin"])
 def test_damaged_files(kind: str, tmp_path: Path) -> None:
-    from safetensors.torch import load_file
-
     save(tmp_path, llama(), *gptq())
     path = tmp_path / "model.safetensors"
     if kind == "bin":

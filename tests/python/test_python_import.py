@@ -71,6 +71,8 @@ except RuntimeError as error:
         ("safetensors", lambda zemm: zemm.load_layers("model.safetensors")),
         ("safetensors", lambda zemm: zemm.Linear.load("model.safetensors")),
         ("torch", lambda _: importlib.import_module("zemm.torch")),
+        ("torch", lambda _: importlib.import_module("zemm.transformers")),
+        ("transformers", lambda _: importlib.import_module("zemm.transformers")),
     ],
 )
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch, package: str, use: Callable[[Any], Any]) -> None:
@@ -79,7 +81,8 @@ def test_missing_packages(monkeypatch: pytest.MonkeyPatch, package: str, use: Ca
 
     for name in (package, f"{package}.numpy"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "zemm.torch", raising=False)
+    for name in ("zemm.torch", "zemm.transformers"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     sentence = f"needs the package {package} .*: pip install {package}$"
     with pytest.raises(ImportError, match=sentence) as caught:
         use(zemm)

@@ -109,20 +109,6 @@ def test_state_dict(embeddings: bool) -> None:
         assert torch.equal(each(IDS), model(IDS))
 
 
-@pytest.mark.parametrize("embeddings", [False, True])
-def test_compile_and_export(embeddings: bool) -> None:
-    """Of the whole model, for any number of rows."""
-    model = model_of()
-    zemm.torch.quantize_(model, bits=4, group=24, activation="int8", embeddings=embeddings)
-    compiled = torch.compile(model, fullgraph=True, dynamic=True, backend="aot_eager")
-    rows = torch.export.Dim("rows", min=1, max=64)
-    program = torch.export.export(model, (IDS,), dynamic_shapes={"ids": {1: rows}}).module()
-    for count in (5, 1, 3):
-        ids = IDS[:, :count]
-        assert torch.equal(compiled(ids), model(ids))
-        assert torch.equal(program(ids), model(ids))
-
-
 class Own(torch.nn.Linear):  # type: ignore[misc]
     def forward(self, x: Any) -> Any:
         return 2 * super().forward(x)

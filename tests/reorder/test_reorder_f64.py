@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import zemm
 from hypothesis import strategies as st
-from reference import NAN_AS
+from support_bounds import NAN_AS
 from support_layout import Buffer, Layout
 from support_tiers import random_cases
 from test_reorder import RANGES, layouts, run, shapes, storage, values_of

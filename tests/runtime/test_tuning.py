@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 import zemm
-from support_problem import Problem, zero_point
+from support_calls import make_pd, run
+from support_cases import ANY, Problem
 from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS
-from support_run import make_pd, run
 from zemm.benchdnn.run.contest import Turns
 from zemm.tune import cli, search
 from zemm.tune.choices import Choice, parts_of, rows_for, variants
 
 GENERIC = "matmul_any_any_any_8x1x16_generic"
-PROBLEM = Problem((20, 1500), (1500, 600), "s8", "u8", "s32", src_zp=zero_point(), any_tags=True)
+PROBLEM = Problem(f"{ANY} --dt=s8:u8:s32 --attr-zero-points=src:common:1 20x1500:1500x600")
 
 # Prints the implementations of a matmul with weights of tag any, of the same with their layout, and
 # of another matmul.
@@ -97,7 +97,7 @@ def test_chosen_cuts(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
         cuts += [":rows=3:strip=2", ":rows=2:ranges=3:strip=10"]
     for cut in cuts:
         monkeypatch.setenv("ZEMM_KERNEL", row + cut)
-        assert run(PROBLEM).exact
+        assert run(PROBLEM).is_exact
         assert f"\n{row}{cut} " in make_pd(PROBLEM).tuning()
 
 
@@ -112,7 +112,7 @@ def test_chosen_splits(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
         except NotImplementedError:
             continue
         taken += 1
-        assert run(PROBLEM).exact
+        assert run(PROBLEM).is_exact
     assert taken != 1  # a row that takes the problem takes one of the cuts, too
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import support_bounds as bounds
 import zemm
-from support_cases import Problem
+from support_cases import PER_BYTE, Problem
 from support_engine import the_engine, the_stream
 from support_fill import Values, arguments, fill
 from zemm._library.codes import join, split
@@ -30,6 +30,15 @@ def make_pd(p: Problem, engine: zemm.Engine | None = None) -> zemm.MatmulPrimiti
     mds = {argument.arg: _part(p, argument) for argument in tensors}
     src, wei, dst, bias = (mds.get(arg) for arg in (args.SRC, args.WEI, args.DST, args.BIAS))
     return zemm.MatmulPrimitiveDesc(engine, src, wei, dst, bias, build.attributes(zemm, p.case))
+
+
+def refusal(p: Problem) -> str:
+    """Why the device, or the row that ZEMM_KERNEL names, does not take a problem; "" if it does."""
+    try:
+        make_pd(p)
+    except NotImplementedError as error:
+        return str(error)
+    return ""
 
 
 def _part(p: Problem, argument: Argument) -> zemm.MemoryDesc:
@@ -67,18 +76,22 @@ class Call:
             return zemm.Memory.host_scalar(build.memory_desc(zemm, argument), values.reshape(()))
         if argument.is_dst:
             return self.args[args.DST]
-        is_known = argument.role in args.KINDS or (argument.tag != "any" and not self.problem.begin(argument))
-        md = build.memory_desc(zemm, argument) if is_known else self.pd.query_md("exec_arg_md", argument.arg)
-        buffer = self._buffer(argument.arg, md)
-        if argument.arg in (args.SRC, args.WEI, args.DST) and not md.inner_nblks:
-            buffer.write_raw(self._rng.integers(0, 256, buffer.layout.size).astype(np.uint8))
-        if self.problem.begin(argument):
-            is_float = not BY_NAME[argument.data_type].integral
-            noise = np.uint8(0xFF) if is_float else self._rng.integers(0, 256, buffer.layout.size)
-            buffer.write_raw(np.full(buffer.layout.size, noise, np.uint8))  # 0xFF is NaN, also in padding
+        buffer = self._buffer(argument.arg, self._descriptor(argument))
+        around = self._rng.integers(0, 256, buffer.layout.size).astype(np.uint8)
+        if self.problem.begin(argument) and not BY_NAME[argument.data_type].integral:
+            around[:] = 0xFF  # NaN, also where padding would be
+        buffer.write_raw(around)
         with np.errstate(invalid="ignore"):  # NaN that signals
             buffer.store(values)
         return buffer.memory
+
+    def _descriptor(self, argument: Argument) -> zemm.MemoryDesc:
+        if argument.role in args.KINDS:  # rows that end inside a byte are one dimension
+            ends_inside = argument.dims[-1] % PER_BYTE.get(argument.data_type, 1)
+            return zemm.MemoryDesc((argument.count,) if ends_inside else argument.dims, argument.data_type)
+        if argument.tag == "any" or self.problem.begin(argument):
+            return self.pd.query_md("exec_arg_md", argument.arg)
+        return build.memory_desc(zemm, argument)
 
     def _buffer(self, arg: int, md: zemm.MemoryDesc) -> Buffer:
         self.buffers[arg] = Buffer(zemm, self.pd.engine, md, behind=BEHIND)
@@ -169,4 +182,4 @@ def result(p: Problem, given: Mapping[int, object] | None = None) -> np.ndarray:
     return call.dst
 
 
-__all__ = ["Call", "Values", "compare", "fill", "make_pd", "result", "run"]
+__all__ = ["Call", "Values", "compare", "fill", "make_pd", "refusal", "result", "run"]

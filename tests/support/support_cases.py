@@ -10,7 +10,7 @@ Tests have words of their own beside these.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from zemm._library.codes import span_of
@@ -48,19 +48,27 @@ class Problem:
         split = [word.partition("=") for word in self.line.split() if not _is_of_the_driver(word)]
         return {name: value or "1" for name, _, value in split}
 
+    def shaped(self, m: int, n: int, k: int, more: object = "") -> "Problem":
+        """The problem with the same batch dims, and with other options or words."""
+        src, wei = (
+            "".join(f"{dim}x" for dim in dims[:-2]) for dims in (self.case.problem.src, self.case.problem.wei)
+        )
+        return self.but(f"{src}{m}x{k}:{wei}{k}x{n} {more}")
+
     def number(self, word: str, default: int = 0) -> int:
         return int(self.words.get(word, default))
 
     @cached_property
     def case(self) -> Case:
-        options = [word for word in self.line.split() if _is_of_the_driver(word)]
-        ((job,), _) = expand([*_DENSE, *options])
+        words = [word for word in self.line.split() if _is_of_the_driver(word)]
+        words.sort(key=lambda word: word[0].isdigit())  # options come before the dims that they are for
+        ((job,), _) = expand([*_DENSE, *words])
         src, wei, dst = (self._given_strides(argument) for argument in args.matrices(job.case)[:3])
         return replace(job.case, strides=(src, wei, dst))
 
     def _given_strides(self, argument: Argument) -> Dims:
         """The strides of a tensor if they are others than those of its tag."""
-        if argument.strides or not argument.tag.islower() or argument.tag == "any":
+        if argument.strides or not argument.tag.islower() or argument.tag == "any" or self.begin(argument):
             return argument.strides
         found = self.strides(argument)
         return () if found == strides_of(argument.dims, argument.tag, 0, 1) else found
@@ -83,6 +91,32 @@ class Problem:
     def find(self, kind: str, tensor: str) -> Quantization | None:
         """The scales, zero points or offsets of src, wei or dst."""
         return self.case.attributes.find(kind, ARGS[tensor])
+
+    def tag(self, tensor: str) -> str:
+        """The tag of src, wei or dst with the letters of its dims."""
+        return normalized(self.case.tags[list(ARGS).index(tensor)], self.case.problem.ndims)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the weights have a layout with blocks."""
+        return not self.tag("wei").islower()
+
+    @property
+    def is_along_n(self) -> bool:
+        """Whether the weights are row-major."""
+        return list(self.tag("wei")) == sorted(self.tag("wei"))
+
+    @property
+    def is_along_k(self) -> bool:
+        """Whether K is the innermost dimension of plain weights."""
+        return not self.is_packed and not self.is_along_n
+
+    @property
+    def scales_groups(self) -> bool:
+        """Whether the sums of groups along K are scaled."""
+        return any(
+            entry and entry.groups for entry in (self.find("scales", "src"), self.find("scales", "wei"))
+        )
 
     @property
     def dt(self) -> tuple[str, str, str]:
@@ -122,11 +156,12 @@ def strides_of(dims: Dims, tag: str, pad: int, per_byte: int) -> Dims:
     return tuple(strides)
 
 
-def shape(m: int, n: int, k: int, src: str = "", wei: str = "") -> str:
-    """The dims of a case line; src and wei: the batch dims of both, such as 3x."""
-    return f"{src}{m}x{k}:{wei}{k}x{n}"
+def shape(m: int, n: int, k: int) -> str:
+    """The dims of a case line of two matrices."""
+    return f"{m}x{k}:{k}x{n}"
 
 
+@cache
 def problems(section: str) -> dict[str, Problem]:
     """The problems of a table of problems.txt, by names."""
     text = Path(__file__).with_name("problems.txt").read_text(encoding="utf-8")
@@ -134,3 +169,7 @@ def problems(section: str) -> dict[str, Problem]:
     lines = rest.partition("\n[")[0].splitlines()
     named = [line.split(": ", 1) for line in lines if not line.startswith("#")]
     return {name: Problem(line.strip()) for name, line in named}
+
+
+# Problems that cover every type, layout class and flag of the matmul kernels.
+PROBLEMS = problems("kernels") | problems("in place") | problems("shorter groups")

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch", reason="needs the package torch")
 transformers = pytest.importorskip("transformers", reason="needs the package transformers")
 
 import zemm.transformers  # noqa: E402, F401 (after the checks for packages)
-from safetensors.torch import save_file  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
 
 K, N, LAYERS, VOCABULARY = 64, 96, 2, 128
 Arrays = dict[str, Any]  # of numpy or torch
@@ -67,21 +67,21 @@ def save(folder: Path, model: Any, config: dict[str, Any], store: Store) -> Any:
     folder.mkdir(parents=True, exist_ok=True)
     if model.config.tie_word_embeddings:
         tensors.pop("lm_head.weight")
-    save_file(
-        {name: tensor.clone() for name, tensor in tensors.items()},
-        folder / "model.safetensors",
-        {"format": "pt"},
-    )
+    write(folder, model, tensors, config)
+    return model
+
+
+def write(folder: Path, model: Any, tensors: Arrays, config: dict[str, Any]) -> None:
+    """The files of a checkpoint with these tensors."""
+    dense = {name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
+    save_file(dense, folder / "model.safetensors", {"format": "pt"})
     about = {**model.config.to_dict(), "quantization_config": config, "architectures": [type(model).__name__]}
     about.pop("dtype", None)
     (folder / "config.json").write_text(json.dumps(about))
-    return model
 
 
 def edit(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Change the tensors of a checkpoint by name."""
-    from safetensors.torch import load_file
-
     tensors = load_file(folder / "model.safetensors")
     change(tensors)
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
@@ -89,8 +89,6 @@ def edit(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 def split(folder: Path) -> None:
     """Two files of a checkpoint in place of one. Tensors of a layer may be in both."""
-    from safetensors.torch import load_file
-
     tensors = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     files: dict[str, str] = {}

@@ -23,9 +23,9 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
-from support_problem import Problem
+from support_calls import make_pd
+from support_cases import Problem
 from support_rows import BY_NAME, constant_id
-from support_run import make_pd
 from support_tiers import facts, itself
 
 _FLAGS = constant_id("SPEC_FLAGS")

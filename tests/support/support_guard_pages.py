@@ -11,13 +11,11 @@ import ctypes
 import mmap
 import os
 import sys
-from typing import Any
 
 import numpy as np
-import support_run
-import zemm
-from support_kernel_problems import PROBLEMS
-from support_problem import make_data
+from support_calls import Call
+from support_cases import PROBLEMS
+from zemm.benchdnn.run import buffers
 
 PAGE = mmap.PAGESIZE
 KEPT: list[mmap.mmap] = []
@@ -35,25 +33,22 @@ def before_a_guard(size: int) -> np.ndarray:
     return whole[pages * PAGE - size : pages * PAGE]
 
 
-class GuardedMemory(zemm.Memory):
-    """A zemm.Memory on a copy of the buffer, which ends at a guard page."""
+class Guarded:
+    """Bytes that end at a guard page."""
 
-    def __init__(self, md: zemm.MemoryDesc, engine: zemm.Engine, buffer: Any = None) -> None:
-        copy = before_a_guard(md.size)
-        if buffer is not None:
-            copy[:] = buffer[: md.size]
-        super().__init__(md, engine, copy)
+    def __init__(self, size: int, behind: int) -> None:
+        self.inside = before_a_guard(size)
+        self.address = self.inside.ctypes.data
 
 
 def main() -> None:
-    support_run.zemm.Memory = GuardedMemory  # type: ignore[misc]
+    buffers.Guarded = Guarded  # type: ignore[misc, assignment]
     row, *names = sys.argv[1:]
     os.environ["ZEMM_KERNEL"] = row
     for name in names:
         print(row, name, flush=True)
-        problem = PROBLEMS[name]
         try:
-            call = support_run.make_call(problem, make_data(problem))
+            call = Call(PROBLEMS[name])
         except NotImplementedError:
             continue
         call.execute()

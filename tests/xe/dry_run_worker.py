@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import zemm
-from support_kernel_problems import PROBLEMS
-from support_problem import Problem
-from support_run import make_pd
+from support_calls import make_pd
+from support_cases import PROBLEMS, Problem, shape
 from zemm import ARG, ARG_BIAS, ARG_DST, ARG_SRC, ARG_WEIGHTS
 from zemm._doctor import child
+from zemm.benchdnn.grammar import arguments as args
 
 M, K, N, GROUP = 9, 64, 48, 32
 SAMPLE = 8  # problems that are run on a row, or a few more
@@ -161,21 +161,12 @@ def run_rows(engine: zemm.Engine) -> dict[str, Any]:
 def common_parameters(engine: zemm.Engine, problem: Problem) -> dict[int, zemm.Memory]:
     """A memory of every scale, zero point and offset with mask 0: these have no descriptor."""
     found = {}
-    for (tensor, arg), (kind, flag) in itertools.product(
-        {"src": ARG_SRC, "wei": ARG_WEIGHTS, "dst": ARG_DST}.items(),
-        {
-            "scale": ARG["ATTR_SCALES"],
-            "zp": ARG["ATTR_ZERO_POINTS"],
-            "offset": ARG["ATTR_OFFSETS"],
-        }.items(),
-    ):
-        quant = getattr(problem, f"{tensor}_{kind}", None)  # only weights have offsets
-        if quant is None or quant.mask:
-            continue
-        if quant.host:
-            found[flag | arg] = zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar(quant.dt), 1)
-        else:
-            found[flag | arg] = zemm.Memory(zemm.MemoryDesc((1,), quant.dt), engine)
+    for argument in args.quantizations(problem.case):
+        if argument.on_host:
+            md = zemm.MemoryDesc.host_scalar(argument.data_type)
+            found[argument.arg] = zemm.Memory.host_scalar(md, 1)
+        elif argument.count == 1:
+            found[argument.arg] = zemm.Memory(zemm.MemoryDesc((1,), argument.data_type), engine)
     return found
 
 
@@ -203,7 +194,7 @@ def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
 
 def run_model(engine: zemm.Engine) -> dict[str, Any]:
     """Report what the library and the doctor say about the device, and run a matmul on it."""
-    pd = make_pd(Problem((M, K), (K, N), "s8", "u8", "f32"), engine)
+    pd = make_pd(Problem(f"--dt=s8:u8:f32 {shape(M, N, K)}"), engine)
     stream = zemm.Stream(engine)
     zemm.Primitive(pd).execute(stream, memories(engine, pd))
     stream.wait()

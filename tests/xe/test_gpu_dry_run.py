@@ -20,7 +20,7 @@ from typing import Any, get_args
 
 import pytest
 import zemm
-from support_case_lines import DENSE, sections
+from support_cases import PROBLEMS
 from support_process import captured
 from support_rows import BY_NAME, ROWS
 from support_tree import ROOT
@@ -303,13 +303,8 @@ def test_driver(device: str, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("device", DEVICES)
 def test_problems(device: str, tmp_path: Path) -> None:
-    """Of the kernels' tests: of all types, by the kernel that the library chooses. Rows of 4-bit elements of
-    some end inside a byte, which these tests avoid by strides.
-    """
-    lines = []
-    for line in sections()["kernels"][::4]:
-        words = [word for word in line.partition(": ")[2].split() if word[0] == "-" or word[0].isdigit()]
-        lines.append(" ".join(["--reset", *DENSE[1:], *words]))
+    """Of the kernels' tests: of all types, by the kernel that the library chooses."""
+    lines = [f"--reset {problem.case.full_repro()}" for problem in list(PROBLEMS.values())[::4]]
     count, refused, failed = driver(device, "R", "\n".join(lines), tmp_path)
     assert count == len(lines)
     assert failed == refused < count / 8

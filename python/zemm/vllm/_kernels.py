@@ -16,13 +16,9 @@ from vllm.scalar_type import scalar_types
 from zemm._library.codes import split
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
-from zemm.words import Activation, DataType
+from zemm.torch._module import ACTIVATIONS
+from zemm.words import DataType
 
-_ACTIVATIONS: dict[torch.dtype, Activation] = {
-    torch.float32: "f32",
-    torch.float16: "f16",
-    torch.bfloat16: "bf16",
-}
 # zemm's types, and what turns the codes of a byte into theirs: a bias of half the range is a sign bit.
 _TYPES: dict[Any, tuple[DataType, int]] = {
     scalar_types.uint4: ("u4", 0),
@@ -61,7 +57,15 @@ def tables() -> list[tuple[type[Any], Any]]:
     ]
 
 
-class ZemmMPLinearKernel(linear.MPLinearKernel):
+class _Applied:
+    """A kernel whose layer has zemm's module."""
+
+    def apply_weights(self, layer: Any, x: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+        y: torch.Tensor = layer.zemm(x)
+        return y if bias is None else y + bias
+
+
+class ZemmMPLinearKernel(_Applied, linear.MPLinearKernel):
     """Weights of 4 or 8 bits by floating-point activations. With VLLM_CPU_INT4_W4A8=1 in the environment
     activations are quantised to 8 bits, one scale for each row and group of weights."""
 
@@ -73,8 +77,8 @@ class ZemmMPLinearKernel(linear.MPLinearKernel):
     def can_implement(cls, c: Any) -> tuple[bool, str | None]:
         if c.weight_type not in _TYPES:
             return False, f"zemm takes weights of {', '.join(map(str, _TYPES))}, not {c.weight_type}"
-        if c.act_type not in _ACTIVATIONS:
-            return False, f"zemm takes activations of {', '.join(map(str, _ACTIVATIONS))}, not {c.act_type}"
+        if c.act_type not in ACTIVATIONS:
+            return False, f"zemm takes activations of {', '.join(map(str, ACTIVATIONS))}, not {c.act_type}"
         if c.zero_points and c.weight_type != scalar_types.uint4:
             return False, f"zemm takes zero points of {scalar_types.uint4}, not of {c.weight_type}"
         if getattr(c, "has_g_idx", False):
@@ -106,19 +110,14 @@ class ZemmMPLinearKernel(linear.MPLinearKernel):
                 scales if scales.output_dim == 0 else scales.T,
                 zero_points,
                 weights_dtype=data_type,
-                activation="int8" if quantises else _ACTIVATIONS[self.config.act_type],
+                activation="int8" if quantises else ACTIVATIONS[self.config.act_type],
                 transposed=True,
             )
         )
         _free(layer, self.w_q_name, self.w_s_name, self.w_zp_name)
 
-    def apply_weights(
-        self, layer: torch.nn.Module, x: torch.Tensor, bias: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        return _apply(layer, x, bias)
 
-
-class ZemmInt8LinearKernel(linear.Int8ScaledMMLinearKernel):
+class ZemmInt8LinearKernel(_Applied, linear.Int8ScaledMMLinearKernel):
     """Weights of 8 bits by activations that are quantised to 8 bits, one scale for each row."""
 
     @classmethod
@@ -144,11 +143,6 @@ class ZemmInt8LinearKernel(linear.Int8ScaledMMLinearKernel):
         )
         _free(layer, *self.layer_param_names)
 
-    def apply_weights(
-        self, layer: torch.nn.Module, x: torch.Tensor, bias: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        return _apply(layer, x, bias)
-
 
 def _codes(packed: torch.Tensor, along: int) -> torch.Tensor:
     """Words of int32 that are packed along a dimension as bytes, which are along the last one."""
@@ -160,8 +154,3 @@ def _free(layer: torch.nn.Module, *names: str | None) -> None:
     for name in names:
         if name is not None and getattr(layer, name, None) is not None:
             setattr(layer, name, None)
-
-
-def _apply(layer: Any, x: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    y: torch.Tensor = layer.zemm(x)
-    return y if bias is None else y + bias
