@@ -22,8 +22,8 @@ enum Way {
 };
 
 struct Holder {
-    ze_command_list_handle_t list = nullptr;
-    void *memory = nullptr;
+    Owned<ze_command_list_handle_t> list;
+    Owned<int *> memory;
     ze_module_handle_t module = nullptr; // has no kernel of the name
     void be_refused() const {
         const ze_kernel_desc_t desc{ZE_STRUCTURE_TYPE_KERNEL_DESC, nullptr, 0, "no_kernel_of_this_long_name"};
@@ -33,10 +33,6 @@ struct Holder {
     ~Holder() {
         if (module)
             be_refused();
-        if (list)
-            OK(ze.zeCommandListDestroy(list));
-        if (memory)
-            OK(ze.zeMemFree(context, memory));
     }
 };
 static Holder holder;
@@ -95,8 +91,8 @@ static Launching launching;
         OK(ze.zeContextDestroy(context));
     }
     if (way == in_static) {
-        holder.list = list;
-        holder.memory = out;
+        holder.list = std::move(list);
+        holder.memory = std::move(out);
     }
     if (way == refused_in_static) {
         holder.module = module;

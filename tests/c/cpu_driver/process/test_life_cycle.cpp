@@ -152,8 +152,9 @@ struct Waiting : sleeping_thread<ze_result_t> {
                           cancel_type) {}
 };
 
-/// The wait ends, what the thread waited for stays as it is.
-void cancel(const Kind &kind, Work &w, int type) {
+/// The wait ends, what the thread waited for stays as it is. A thread may have said that it may be cancelled
+/// at any instruction; the driver still chooses where.
+template <int type> void cancel(const Kind &kind, Work &w) {
     Waiting thread(kind, w, type);
     thread.cancel();
     CHECK(thread.join() == std::pair(ZE_RESULT_ERROR_UNKNOWN, true));
@@ -161,15 +162,6 @@ void cancel(const Kind &kind, Work &w, int type) {
     w.open();
     w.finish();
     CHECK(w.to == 5);
-}
-
-void cancel(const Kind &kind, Work &w) {
-    cancel(kind, w, PTHREAD_CANCEL_DEFERRED);
-}
-
-/// The thread has said that it may be cancelled at any instruction. The driver still chooses where.
-void cancel_asynchronously(const Kind &kind, Work &w) {
-    cancel(kind, w, PTHREAD_CANCEL_ASYNCHRONOUS);
 }
 
 /// The wait goes on in the parent. The child has a copy of the work, and may wait for it, too.
@@ -258,7 +250,8 @@ int main(int argc, char **argv) {
                 (kind.traits & Kind::only_direct && !direct))
                 continue;
             std::printf("%s\n", kind.name);
-            for (void (*happens)(const Kind &, Work &) : {cancel, cancel_asynchronously, fork, destroy}) {
+            for (void (*happens)(const Kind &, Work &) :
+                 {cancel<PTHREAD_CANCEL_DEFERRED>, cancel<PTHREAD_CANCEL_ASYNCHRONOUS>, fork, destroy}) {
                 Work w(timeout, kind.gate_flags);
                 kind.make(w);
                 happens(kind, w);
