@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The quick tier has each row and each fact that any row takes, and each value of tests marked each_value."""
 
+from collections.abc import Callable
 from itertools import product
 from types import SimpleNamespace
 
 import pytest
-from support_kernel_problems import PROBLEMS
+from support_cases import PROBLEMS, Problem
 from support_rows import CPU_ROWS, XE_ROWS
-from support_tiers import is_quick_pair, loose_facts, takes
+from support_tiers import few_facts, is_quick_pair, loose_facts, takes
 
 
-@pytest.mark.parametrize("rows", [CPU_ROWS, XE_ROWS], ids=["cpu", "xe"])
-def test_kernels(rows: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("rows", "facts"), [(CPU_ROWS, loose_facts), (XE_ROWS, few_facts)], ids=["cpu", "xe"]
+)
+def test_kernels(rows: list[str], facts: Callable[[Problem], set[str]]) -> None:
     able = [(row, name) for row, name in product(rows, PROBLEMS) if takes(row, PROBLEMS[name])]
     quick = [pair for pair in able if is_quick_pair(*pair)]
     assert {row for row, _ in quick} == {row for row, _ in able}
-    shown, all_facts = (
-        set().union(*(loose_facts(PROBLEMS[name]) for _, name in pairs)) for pairs in (quick, able)
-    )
+    shown, all_facts = (set().union(*(facts(PROBLEMS[name]) for _, name in pairs)) for pairs in (quick, able))
     assert shown == all_facts
     assert len(quick) < len(able) / 10
 

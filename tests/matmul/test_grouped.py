@@ -117,9 +117,7 @@ FOUR_BITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.quick(
-    cases=lambda types, m: (types, m) in (("s8:u8:s32", 1), ("u8:s4:s32", 3), ("f4_e2m1:f8_e4m3:f32", 3))
-)
+@pytest.mark.quick(cases=lambda types, m: (types, m) in (("s8:u8:s32", 1), ("f4_e2m1:f8_e4m3:f32", 3)))
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("types", [*OF_BYTES, *FOUR_BITS])
 def test_odd_groups(types: str, m: int) -> None:
@@ -162,106 +160,6 @@ def test_long_groups(engine: zemm.Engine, stream: zemm.Stream, types: Any, sizes
 def test_row_of_k(monkeypatch: pytest.MonkeyPatch, row: str, types: str) -> None:
     for m, n in ((1, 1), (1, 70), (3, 64)):
         check_row(monkeypatch, row, of_k(types, (17, 40, 0, 90), m, n))
-
-
-# ---- refusals
-
-
-def by_rows(dims: tuple[int, int], count: int = 2, dt: str = "f32", variable_dim: int = 0) -> zemm.MemoryDesc:
-    return zemm.MemoryDesc.grouped(dims, dt, variable_dim, count)
-
-
-def dense(*dims: int, dt: str = "f32", tag: str | None = None) -> zemm.MemoryDesc:
-    return zemm.MemoryDesc(dims, dt, tag)
-
-
-def attr(change: Any) -> zemm.Attr:
-    made = zemm.Attr()
-    change(made)
-    return made
-
-
-def post_op(append: Any) -> zemm.Attr:
-    ops = zemm.PostOps()
-    append(ops)
-    return attr(lambda a: a.set_post_ops(ops))
-
-
-def mul_by(md: zemm.MemoryDesc) -> zemm.Attr:
-    return post_op(lambda ops: ops.append_binary("binary_mul", md))
-
-
-SRC, WEI, DST = by_rows((6, 16)), dense(2, 16, 8), by_rows((6, 8))
-K_SRC, K_WEI, K_DST = by_rows((6, 16), variable_dim=1), by_rows((16, 8)), dense(2, 6, 8)
-
-REFUSED: dict[str, tuple[Any, ...]] = {
-    "weights of two dims": (SRC, dense(16, 8), DST, None, None, "weights: 2 dimensions"),
-    "sparse weights": (SRC, zemm.MemoryDesc.csr((16, 8), "f32", 3), DST, None, None, "must be dense"),
-    "another number of weights": (SRC, dense(3, 16, 8), DST, None, None, "the number of groups, 2"),
-    "runtime dims": (SRC, zemm.MemoryDesc((2, 16, zemm.RUNTIME_DIM), "f32", "abc"), DST, None, None, "known"),
-    "groups of dst": (SRC, WEI, by_rows((6, 8), 3), None, None, "dst: 3 groups, src has 2"),
-    "dense dst": (SRC, WEI, dense(2, 6, 8), None, None, "dst: must be grouped along dimension 0"),
-    "dst along N": (SRC, WEI, by_rows((6, 8), variable_dim=1), None, None, "dst: grouped along dimension 1"),
-    "K": (SRC, dense(2, 12, 8), DST, None, None, "K differs"),
-    "M": (SRC, WEI, by_rows((5, 8)), None, None, "M differs"),
-    "N": (SRC, WEI, by_rows((6, 9)), None, None, "N differs"),
-    "bias of one row": (SRC, WEI, DST, dense(1, 8), None, "2x8 .groups x N., not 1x8"),
-    "f64": (
-        by_rows((6, 16), dt="f64"), dense(2, 16, 8, dt="f64"), by_rows((6, 8), dt="f64"), None, None, "f64",
-    ),
-    "types": (by_rows((6, 16), dt="s32"), WEI, DST, None, None, "no accumulation type"),
-    "only weights": (dense(6, 16), by_rows((16, 8)), dense(6, 8), None, None, "weights: grouped, but src"),
-    "sum": (SRC, WEI, DST, None, post_op(lambda ops: ops.append_sum()), "eltwise, binary_mul and"),
-    "add": (
-        SRC, WEI, DST, None,
-        post_op(lambda ops: ops.append_binary("binary_add", dense(6, 1))), "eltwise, binary_mul and",
-    ),
-    "one factor": (SRC, WEI, DST, None, mul_by(dense(1, 1)), "not dims 1x1"),
-    "factors of columns": (SRC, WEI, DST, None, mul_by(dense(1, 8)), "not dims 1x8"),
-    "factors of f64": (SRC, WEI, DST, None, mul_by(dense(6, 1, dt="f64")), "src1 .* cannot be f64"),
-    "grouped factors": (SRC, WEI, DST, None, mul_by(by_rows((6, 8), 3)), "2 groups along dimension 0"),
-    "scales of dst": (SRC, WEI, DST, None, attr(lambda a: a.set_scales(zemm.ARG_DST, 0)), "scales of dst"),
-    "zero points of a float src": (
-        SRC, dense(2, 16, 8, dt="s8"), DST, None,
-        attr(lambda a: a.set_zero_points(zemm.ARG_SRC, 0)), "zero points of a floating-point src",
-    ),
-    "mask of src": (
-        by_rows((6, 16), dt="s8"), dense(2, 16, 8, dt="s8"), DST, None,
-        attr(lambda a: a.set_scales(zemm.ARG_SRC, 4)), "bits past the 2 dimensions",
-    ),
-    "reductions of rows": (
-        by_rows((6, 16), dt="s8"), dense(2, 16, 8, dt="u8"), DST, None,
-        attr(lambda a: (a.set_zero_points(zemm.ARG_WEIGHTS, 5, (), "u8"),
-                        a.set_precomputed_reductions(zemm.ARG_SRC, 1))), "must cover both dimensions",
-    ),
-    "dropout": (SRC, WEI, DST, None, attr(lambda a: a.set_dropout()), "dropout"),
-    "K: bias": (K_SRC, K_WEI, K_DST, dense(2, 8), None, "groups of K has no bias"),
-    "K: relu": (
-        K_SRC, K_WEI, K_DST, None,
-        post_op(lambda ops: ops.append_eltwise("eltwise_relu", 0, 0)), "groups of K",
-    ),
-    "K: scales": (K_SRC, K_WEI, K_DST, None, attr(lambda a: a.set_scales(zemm.ARG_SRC, 0)), "groups of K"),
-    "K: weights along N": (K_SRC, by_rows((16, 8), variable_dim=1), K_DST, None, None, "grouped along"),
-    "K: blocked dst": (K_SRC, K_WEI, dense(2, 6, 8, tag="aBc8b"), None, None, "no blocks"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refusals(engine: zemm.Engine, name: str) -> None:
-    src, wei, dst, bias, attributes, words = REFUSED[name]
-    with pytest.raises(NotImplementedError, match=words):
-        zemm.MatmulPrimitiveDesc(engine, src, wei, dst, bias, attributes)
-
-
-def test_a_factor_of_other_ndims(engine: zemm.Engine) -> None:
-    """invalid_arguments, as in oneDNN."""
-    with pytest.raises(ValueError, match="3 dimensions"):
-        zemm.MatmulPrimitiveDesc(engine, SRC, WEI, DST, attr=mul_by(dense(1, 6, 8)))
-
-
-def test_tuning(engine: zemm.Engine) -> None:
-    with pytest.raises(NotImplementedError, match="cannot be tuned: its kernel depends on the sizes"):
-        zemm.MatmulPrimitiveDesc(engine, SRC, WEI, DST).tuning()
 
 
 # ---- offsets

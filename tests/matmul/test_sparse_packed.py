@@ -54,7 +54,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.quick(cases=lambda name, density: (name, density) in (("blocks", 0.5), ("one column", 0.0)))
+@pytest.mark.quick(cases=lambda name, density: (name, density) == ("blocks", 0.5))
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("name", SHAPES)
 def test_results(engine: zemm.Engine, name: str, density: float) -> None:
@@ -108,6 +108,7 @@ def test_attributes(engine: zemm.Engine, mode: Any) -> None:
     np.testing.assert_array_equal(multiply(engine, packed, src, args), np.maximum(want, 0).astype(np.float32))
 
 
+@pytest.mark.quick(cases=lambda src_dt: src_dt in ("f32", "f8_e4m3"))
 @pytest.mark.parametrize("src_dt", ["f32", "bf16", "f16", "f8_e4m3"])
 def test_weight_only(engine: zemm.Engine, src_dt: Any) -> None:
     """Weights become floats, as dense ones do."""
@@ -304,15 +305,8 @@ def test_dense_weights_are_another_descriptor(engine: zemm.Engine) -> None:
         multiply(engine, (pd, memory_of(engine, weights)), src)
 
 
-@pytest.mark.parametrize("dims", [(5,), (0, 4)])
-def test_other_dims(engine: zemm.Engine, dims: tuple[int, ...]) -> None:
-    """One dimension makes no matmul; an empty one needs no values."""
-    md = zemm.MemoryDesc.packed(dims, "s8", 0)
-    if len(dims) == 1:
-        with pytest.raises(zemm.InvalidArgumentsError, match="a matmul takes 2 to 12"):
-            zemm.MatmulPrimitiveDesc(
-                engine, zemm.MemoryDesc((2, 5), "s8"), md, zemm.MemoryDesc((2, 5), "s32")
-            )
-        return
+def test_empty(engine: zemm.Engine) -> None:
+    """No weights need no values."""
+    md = zemm.MemoryDesc.packed((0, 4), "s8", 0)
     pd = zemm.MatmulPrimitiveDesc(engine, zemm.MemoryDesc((2, 0), "s8"), md, zemm.MemoryDesc((2, 4), "s32"))
     assert [pd.query_md("weights_md").part_size(i) for i in range(3)] == [0, 0, 0]
