@@ -124,6 +124,7 @@ def test_parts_to_f64_and_back(
     np.testing.assert_array_equal(got[inside].view(np.uint16), want.view(np.uint16))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("tag", ["AB16b16a", "BA8a32b", "aB32b", "Ab8a"])
 @pytest.mark.parametrize("dst_dt", ["f8_e4m3", "f4_e2m1"])
