@@ -305,15 +305,8 @@ def test_dense_weights_are_another_descriptor(engine: zemm.Engine) -> None:
         multiply(engine, (pd, memory_of(engine, weights)), src)
 
 
-@pytest.mark.parametrize("dims", [(5,), (0, 4)])
-def test_other_dims(engine: zemm.Engine, dims: tuple[int, ...]) -> None:
-    """One dimension makes no matmul; an empty one needs no values."""
-    md = zemm.MemoryDesc.packed(dims, "s8", 0)
-    if len(dims) == 1:
-        with pytest.raises(zemm.InvalidArgumentsError, match="a matmul takes 2 to 12"):
-            zemm.MatmulPrimitiveDesc(
-                engine, zemm.MemoryDesc((2, 5), "s8"), md, zemm.MemoryDesc((2, 5), "s32")
-            )
-        return
+def test_empty(engine: zemm.Engine) -> None:
+    """No weights need no values."""
+    md = zemm.MemoryDesc.packed((0, 4), "s8", 0)
     pd = zemm.MatmulPrimitiveDesc(engine, zemm.MemoryDesc((2, 0), "s8"), md, zemm.MemoryDesc((2, 4), "s32"))
     assert [pd.query_md("weights_md").part_size(i) for i in range(3)] == [0, 0, 0]
