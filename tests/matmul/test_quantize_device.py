@@ -67,7 +67,6 @@ def compare(
 
 # Group sizes below 16, multiples of 16, and sizes in between. A vector has 16 elements.
 @pytest.mark.quick(cases=lambda src, scale_dtype, dtype: (src, scale_dtype, dtype) == ("f16", "f16", "s8"))
-@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("src", SOURCES)

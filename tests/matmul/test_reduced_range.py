@@ -28,7 +28,9 @@ def problem_of(src: str, wei: str, m: int, k: int, layout: str) -> Problem:
     return Problem(f"--dt={src}:{wei}:s32 --attr-reduced-range=src {LAYOUTS[layout]} {shape(m, 70, k)}")
 
 
-def is_quick(pair: tuple[str, str], layout: str, bits: int) -> bool:
+def is_quick(row: str, pair: tuple[str, str], layout: str, bits: int) -> bool:
+    if row not in POLICY_ROWS:
+        return False
     if bits == 8:
         return layout == "packed" and pair == ("u8", "s8")
     return "4" not in pair[1] and layout == ("packed" if pair[0] == pair[1] else "ba")

@@ -60,7 +60,7 @@ def hard_values(data_type: str) -> Array:
     return np.concatenate([values, -values])
 
 
-@pytest.mark.quick(cases=lambda dst_dt: TYPES.index(dst_dt) % 2 == 1)
+@pytest.mark.quick(cases=lambda dst_dt: TYPES.index(dst_dt) % 3 == 1)
 @pytest.mark.parametrize("dst_dt", TYPES)
 def test_from_f64(engine: zemm.Engine, dst_dt: str) -> None:
     """A value that is not representable is rounded once: an f32 in between would make ties."""
@@ -68,7 +68,7 @@ def test_from_f64(engine: zemm.Engine, dst_dt: str) -> None:
     check(reordered(engine, x, "f64", dst_dt), stored(x, dst_dt), x)
 
 
-@pytest.mark.quick(cases=lambda src_dt: TYPES.index(src_dt) % 2 == 0)
+@pytest.mark.quick(cases=lambda src_dt: TYPES.index(src_dt) % 3 == 0)
 @pytest.mark.parametrize("src_dt", TYPES)
 def test_to_f64(engine: zemm.Engine, src_dt: str) -> None:
     """Exact, also for s32 and for denormals. A copy keeps all bits."""

@@ -56,6 +56,7 @@ def test_limit() -> None:
     assert found[2][1] <= 2
 
 
+@pytest.mark.quick(cases=lambda text: text in ("1", "two"))
 @pytest.mark.parametrize(("text", "limit"), [("1", 1), ("0", CPUS), ("two", CPUS), (str(CPUS + 7), CPUS)])
 def test_variable(text: str, limit: int) -> None:
     ((found, busy),) = lines(-1, ZEMM_NUM_THREADS=text)
@@ -70,6 +71,7 @@ def test_refusals(engine: zemm.Engine) -> None:
         zemm.set_num_threads("2")  # type: ignore[arg-type]
 
 
+@pytest.mark.quick(cases=lambda text: text in ("abc", "1.5", "2"))
 @pytest.mark.parametrize(
     ("text", "says"),
     [
