@@ -10,7 +10,7 @@ import support_bounds as bounds
 import zemm
 from support_cases import PER_BYTE, Problem
 from support_engine import the_engine, the_stream
-from support_fill import Values, arguments, fill
+from support_fill import arguments, fill
 from zemm._library.codes import join, split
 from zemm.benchdnn.data import build
 from zemm.benchdnn.data.layout import Bytes, Layout
@@ -180,6 +180,3 @@ def result(p: Problem, given: Mapping[int, object] | None = None) -> np.ndarray:
     call = Call(p, given)
     call.execute()
     return call.dst
-
-
-__all__ = ["Call", "Values", "compare", "fill", "make_pd", "refusal", "result", "run"]
