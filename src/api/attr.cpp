@@ -2,7 +2,7 @@
 // Entry points of primitive attributes and of lists of post-ops. Those of regular attributes are made from
 // lists/attributes.def.
 #include "common/attr.hpp"
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

@@ -3,7 +3,7 @@
 #include "api/compat.hpp"
 
 #include "common/env.hpp"
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "common/verbose.hpp"
 #include "primitive/primitive_cache.hpp"
 

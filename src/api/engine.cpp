@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of engines.
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry point of the steps of a mixture of experts.
 
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "experts/primitive_desc.hpp"
 
 using namespace zemm;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "api/give_bytes.hpp"
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "primitive/objects.hpp"
 #include "zemm/zemm_ze.h"
 

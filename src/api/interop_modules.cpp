@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "primitive/primitive_desc.hpp"
 #include "primitive/spirv.hpp"
 #include "zemm/zemm_ze.h"

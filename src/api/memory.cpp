@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 

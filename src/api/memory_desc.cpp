@@ -2,7 +2,7 @@
 // Entry points of memory descriptors.
 #include <algorithm>
 
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "common/md_check.hpp"
 #include "common/md_ops.hpp"
 #include "zemm/zemm.h"

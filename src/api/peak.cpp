@@ -2,7 +2,7 @@
 // Entry point of the measurement of a device's peak.
 #include "peak/peak.hpp"
 
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 

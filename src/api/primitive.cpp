@@ -2,12 +2,13 @@
 // Entry points of primitive descriptors of each kind, and of primitives: creation and execution, also of
 // Level Zero interoperability.
 #include "api/give_bytes.hpp"
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "common/verbose.hpp"
 #include "inner_product/primitive_desc.hpp"
 #include "matmul/desc/primitive_desc.hpp"
 #include "primitive/cache_blob.hpp"
 #include "primitive/fallback.hpp"
+#include "primitive/primitive_cache.hpp"
 #include "primitive/primitive_desc.hpp"
 #include "reorder/dynamic_quantize.hpp"
 #include "reorder/runtime_desc.hpp"

@@ -2,7 +2,7 @@
 // Entry points for the last error, the version and the settings of the whole process.
 #include "api/give_bytes.hpp"
 #include "common/attr.hpp"
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "common/verbose.hpp"
 #include "common/version.hpp"
 #include "primitive/primitive_cache.hpp"

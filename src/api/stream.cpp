@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/error.hpp"
+#include "common/guard.hpp"
 #include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 

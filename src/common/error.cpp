@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats the sentences of failures, and keeps and logs the last one of each thread.
+// Formats the sentences of failures.
 #include "common/error.hpp"
 
 #include <cstdarg>
 #include <cstdio>
-#include <vector>
-
-#include "common/names.hpp"
-#include "common/verbose.hpp"
 
 namespace zemm {
 
@@ -22,27 +18,6 @@ std::string vtext(const char *format, va_list args) {
         std::vsnprintf(result.data(), result.size() + 1, format, again);
     va_end(again);
     return result;
-}
-
-// A fixed buffer, so that storing a sentence cannot run out of memory.
-thread_local char last_message[8192] = "";
-
-struct log_level {
-    verbose::flag flag;
-    const char *prefix;
-};
-
-// Wrong arguments and missing implementations are answers to the caller, not faults of the system.
-// So the log has them only if ZEMM_VERBOSE asks for them.
-log_level level_of(zemm_status_t status) {
-    switch (status) {
-    case zemm_invalid_arguments:
-        return {verbose::check, "primitive,create:check"};
-    case zemm_unimplemented:
-        return {verbose::dispatch, "primitive,create:dispatch"};
-    default:
-        return {verbose::error, "primitive,error"};
-    }
 }
 
 } // namespace
@@ -73,25 +48,6 @@ std::string text(const char *format, ...) {
     }
     va_end(args);
     return result;
-}
-
-void set_last_error(zemm_status_t status, const char *message, log_failures logged) noexcept {
-    std::snprintf(last_message, sizeof last_message, "%s", message);
-    const bool is_refusal = status == zemm_invalid_arguments || status == zemm_unimplemented;
-    if (status == zemm_success || status == zemm_last_impl_reached ||
-        (is_refusal && logged == log_failures::not_refusals))
-        return;
-    try {
-        const log_level level = level_of(status);
-        if (!verbose::enabled(level.flag))
-            return;
-        verbose::print(text("%s,%s,%s", level.prefix, status_name(status), message));
-    } catch (...) { // failing to write a log line is no reason to fail
-    }
-}
-
-const char *last_error() noexcept {
-    return last_message;
 }
 
 } // namespace zemm

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures inside the library are exceptions that carry a status and a sentence. The functions of
-// the C API return the status and keep the sentence for zemm_last_error().
+// Failures inside the library are exceptions that carry a status and a sentence.
 #pragma once
 
 #include <exception>
-#include <new>
 #include <string>
 #include <utility>
 
-#include "common/cancellation.hpp"
-#include "common/fork_gate.hpp"
-#include "stack/large_stack.h"
 #include "zemm/zemm_types.h"
 
 namespace zemm {
@@ -31,51 +26,6 @@ private:
 
 // A printf-style string.
 std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-// Failures of an entry point that the log reports. Queries without an answer are not logged, as programs
-// ask to find out whether there is one.
-enum class log_failures { all, not_refusals };
-
-// The sentence that zemm_last_error() returns in this thread. set_last_error() also writes the log
-// line of ZEMM_VERBOSE=error, check or dispatch.
-void set_last_error(zemm_status_t status, const char *message,
-                    log_failures logged = log_failures::all) noexcept;
-const char *last_error() noexcept;
-
-// Runs the body of a C entry point and turns exceptions into a status. No exception leaves it,
-// except the one that unwinds a cancelled thread.
-template <typename F> zemm_status_t guard(F &&body, log_failures logged = log_failures::all) {
-    const uncancelled until_done;
-    try {
-        stack::with_large(
-            [&] {
-                const fork_gate::pass inside;
-                body();
-                return zemm_success;
-            },
-            [](const std::string &problem) { fail(zemm_out_of_memory, "%s", problem.c_str()); });
-        return zemm_success;
-    } catch (const error &e) {
-        set_last_error(e.status(), e.what(), logged);
-        return e.status();
-    } catch (const std::bad_alloc &) {
-        set_last_error(zemm_out_of_memory, "out of host memory");
-        return zemm_out_of_memory;
-    } catch (const std::exception &e) {
-        set_last_error(zemm_runtime_error, e.what());
-        return zemm_runtime_error;
-    } catch (...) {
-        if (!std::current_exception()) // not a C++ exception: the unwinding of a cancelled thread
-            throw;
-        set_last_error(zemm_runtime_error, "an exception of an unknown kind");
-        return zemm_runtime_error;
-    }
-}
-
-// Runs the body of a query. A query without an answer is not logged.
-template <typename F> zemm_status_t guard_query(F &&body) {
-    return guard(std::forward<F>(body), log_failures::not_refusals);
-}
 
 // Throws invalid_arguments if the pointer is NULL. name: the parameter's name in the public header.
 inline void require(const void *pointer, const char *name) {

@@ -7,8 +7,6 @@
 
 namespace zemm {
 
-constexpr zemm_dim_t runtime_dim = ZEMM_RUNTIME_DIM_VAL;
-
 void check_data_type(const char *caller, const char *name, zemm_data_type_t dt);
 
 // Checks ndims, dims and data type of a new descriptor.

@@ -49,6 +49,8 @@ namespace zemm {
 
 using memory_desc = ::zemm_memory_desc;
 
+constexpr zemm_dim_t runtime_dim = ZEMM_RUNTIME_DIM_VAL;
+
 // The work behind the C functions that create descriptors. They throw invalid_arguments or
 // unimplemented.
 memory_desc md_with_strides(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt,

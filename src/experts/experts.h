@@ -31,7 +31,7 @@ typedef struct {
     zemm_data_type_t src_type, dst_type; /* f32, f16 or bf16, also of weights */
     zemm_data_type_t weights_type;       /* combine */
     int has_columns;                     /* gather, gate */
-    int activation; /* 0: x * sigmoid(alpha * x), 1: gelu by erf, 2: gelu by tanh, 3: relu, 4: relu squared */
+    int activation;                      /* the number of a ZEMM_GATE of lists/algs.def */
     int is_gated, is_interleaved;
     float alpha, gate_most, up_most, up_shift;
 } zemm_experts_t;

@@ -31,8 +31,9 @@ void check(const zemm_experts_t &s) {
     for (const zemm_data_type_t dt : {s.src_type, s.dst_type, s.weights_type})
         if (dt != zemm_f32 && dt != zemm_f16 && dt != zemm_bf16)
             fail(zemm_invalid_arguments, "a step has data type %s, not f32, f16 or bf16", data_type_name(dt));
-    if (s.activation < kernels::GATE_SWISH || s.activation > kernels::GATE_RELU_SQUARED)
-        fail(zemm_invalid_arguments, "activation is %d, not from 0 to 4", s.activation);
+    if (s.activation < 0 || s.activation >= kernels::GATE_COUNT)
+        fail(zemm_invalid_arguments, "activation is %d, not from 0 to %d", s.activation,
+             kernels::GATE_COUNT - 1);
 }
 
 memory_desc tensor(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t dt) {

@@ -13,8 +13,11 @@
 #include "common/attr.hpp"
 #include "primitive/arguments.hpp"
 #include "primitive/objects.hpp"
-#include "primitive/primitive_cache.hpp"
 #include "ze/module.hpp"
+
+namespace zemm {
+enum class cache_result; // primitive_cache.hpp
+}
 
 struct zemm_primitive_desc {
     explicit zemm_primitive_desc(zemm_engine_t e) : engine(e->shared_from_this()) {}

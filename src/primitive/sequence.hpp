@@ -14,6 +14,7 @@
 
 #include "common/attr.hpp"
 #include "primitive/launch_plan.hpp"
+#include "primitive/primitive_cache.hpp"
 #include "primitive/primitive_desc.hpp"
 #include "ze/buffer.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "common/env.hpp"
 #include "common/error.hpp"
+#include "common/fork_gate.hpp"
 #include "common/verbose.hpp"
 #include "trust/search_path.h"
 #include "trust/trust.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ze/device.hpp"
-#include "ze/module.hpp"
+#include "ze/module_source.hpp"
 
 namespace zemm::ze::disk_cache {
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "common/error.hpp"
+#include "common/fork_gate.hpp"
 #include "trust/search_path.h"
 #include "trust/trust.h"
 #include "ze/provider.hpp"

@@ -2,7 +2,6 @@
 // Builds modules from SPIR-V, or loads their native binaries from the disk cache.
 #include "ze/module.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -10,7 +9,6 @@
 #include "common/verbose.hpp"
 #include "ze/cache_folder.hpp"
 #include "ze/disk_cache.hpp"
-#include "ze/module_cache.hpp"
 
 namespace zemm::ze {
 namespace {
@@ -192,40 +190,8 @@ bool kernel::from_disk() const {
     return module_->from_disk;
 }
 
-std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,
-                                   std::vector<spec_constant> constants, const char *flags) {
-    std::ranges::sort(constants, {}, &spec_constant::id); // their order must not change the key
-    // The device owns the cache, so kernels in the cache must not keep the device alive: that would
-    // be a cycle. Kernels that are handed out must, so they share a pair of both.
-    struct use {
-        std::shared_ptr<device> dev;
-        std::shared_ptr<kernel> k;
-    };
-    auto held = std::make_shared<use>();
-    held->k = dev->modules->get(*dev, binary, entry, constants, flags ? flags : "");
-    held->dev = std::move(dev);
-    kernel *k = held->k.get();
-    return {std::move(held), k};
-}
-
 std::vector<uint8_t> kernel::native_binary() const {
     return module_->native_binary();
-}
-
-void add_native_module(const device &dev, const spirv &binary, std::vector<spec_constant> constants,
-                       const char *flags, std::span<const uint8_t> native) {
-    std::ranges::sort(constants, {}, &spec_constant::id);
-    dev.modules->add(dev, binary, constants, flags ? flags : "", native);
-}
-
-bool has_build_failures(const device &dev) {
-    return dev.modules->has_failures();
-}
-
-std::string build_failure(const device &dev, const spirv &binary, const char *entry,
-                          std::vector<spec_constant> constants, const char *flags) {
-    std::ranges::sort(constants, {}, &spec_constant::id);
-    return dev.modules->failure(binary, entry, constants, flags ? flags : "");
 }
 
 } // namespace zemm::ze

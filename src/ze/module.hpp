@@ -13,28 +13,9 @@
 
 #include "common/error.hpp"
 #include "ze/device.hpp"
+#include "ze/module_source.hpp"
 
 namespace zemm::ze {
-
-struct spec_constant {
-    uint32_t id;
-    uint32_t value;
-    bool operator==(const spec_constant &) const = default;
-};
-
-struct spirv {
-    const char *name; // in messages and in the keys of the caches
-    std::span<const uint8_t> words;
-    const char *hash; // of the words: the caches know the binary by its name and this
-};
-
-// The arguments of get_kernel() without the device; the SPIR-V binary is given by its name.
-struct kernel_source {
-    const char *name = nullptr;  // of the SPIR-V binary, as in kernels.def
-    const char *entry = nullptr; // entry point in the module
-    std::vector<spec_constant> constants;
-    const char *flags = ""; // build flags; a string literal, as it is not copied
-};
 
 // The driver cannot build a module or its kernel. Trying again would fail again, unlike after a
 // lack of memory or a lost device.
@@ -49,7 +30,40 @@ private:
     std::string module_, reason_;
 };
 
-struct built_module;
+// A module. The first constructor loads it from the disk cache (with origin::anywhere only), or
+// builds it from SPIR-V and stores it in the disk cache. It throws build_error if the driver cannot
+// build it. The second one loads the driver's native binary; it throws invalid_arguments if the
+// driver refuses that.
+struct built_module {
+    enum class origin { anywhere, spirv };
+    built_module(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
+                 const char *flags, origin from = origin::anywhere);
+    built_module(const device &dev, std::span<const uint8_t> native, const char *flags);
+    const api &fn;
+    ze_module_handle_t handle() const { return handle_.get(); }
+    // The driver's native binary; throws if the driver has none.
+    std::vector<uint8_t> native_binary() const;
+    bool from_disk = false; // or from a cache blob
+    std::string log;        // build log in one line; "" if it was not built
+
+private:
+    ze_result_t create(const device &dev, ze_module_desc_t desc, std::string &log);
+    ze_result_t create(const device &dev, std::span<const uint8_t> native, const char *flags,
+                       std::string &log);
+    bool load(const device &dev, const std::string &key, const char *flags);
+    void store(const std::string &key) const;
+
+    owned_module handle_;
+};
+
+// Whether the failure is caused by this module alone, so that another module may work, and trying
+// again is useless.
+bool is_fault_of_module(ze_result_t result);
+
+// Throws build_error if the module is at fault, else a plain error. call: the failed call and what
+// it was for, the beginning of the sentence.
+[[noreturn]] void fail_build(const spirv &binary, const std::string &log, ze_result_t result,
+                             const std::string &call);
 
 class kernel : public std::enable_shared_from_this<kernel> {
 public:

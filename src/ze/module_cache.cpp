@@ -2,6 +2,8 @@
 // Finds or builds modules and kernels, and remembers those that the driver failed to build.
 #include "ze/module_cache.hpp"
 
+#include <algorithm>
+
 #include "common/error.hpp"
 #include "ze/cache_folder.hpp"
 
@@ -117,6 +119,38 @@ std::shared_ptr<kernel> module_cache::build(slot &s, const device &dev, const sp
     }
     k->built_now = build_now;
     return k;
+}
+
+std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,
+                                   std::vector<spec_constant> constants, const char *flags) {
+    std::ranges::sort(constants, {}, &spec_constant::id); // their order must not change the key
+    // The device owns the cache, so kernels in the cache must not keep the device alive: that would
+    // be a cycle. Kernels that are handed out must, so they share a pair of both.
+    struct use {
+        std::shared_ptr<device> dev;
+        std::shared_ptr<kernel> k;
+    };
+    auto held = std::make_shared<use>();
+    held->k = dev->modules->get(*dev, binary, entry, constants, flags ? flags : "");
+    held->dev = std::move(dev);
+    kernel *k = held->k.get();
+    return {std::move(held), k};
+}
+
+void add_native_module(const device &dev, const spirv &binary, std::vector<spec_constant> constants,
+                       const char *flags, std::span<const uint8_t> native) {
+    std::ranges::sort(constants, {}, &spec_constant::id);
+    dev.modules->add(dev, binary, constants, flags ? flags : "", native);
+}
+
+bool has_build_failures(const device &dev) {
+    return dev.modules->has_failures();
+}
+
+std::string build_failure(const device &dev, const spirv &binary, const char *entry,
+                          std::vector<spec_constant> constants, const char *flags) {
+    std::ranges::sort(constants, {}, &spec_constant::id);
+    return dev.modules->failure(binary, entry, constants, flags ? flags : "");
 }
 
 } // namespace zemm::ze

@@ -16,41 +16,6 @@
 
 namespace zemm::ze {
 
-// A module. The first constructor loads it from the disk cache (with origin::anywhere only), or
-// builds it from SPIR-V and stores it in the disk cache. It throws build_error if the driver cannot
-// build it. The second one loads the driver's native binary; it throws invalid_arguments if the
-// driver refuses that.
-struct built_module {
-    enum class origin { anywhere, spirv };
-    built_module(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
-                 const char *flags, origin from = origin::anywhere);
-    built_module(const device &dev, std::span<const uint8_t> native, const char *flags);
-    const api &fn;
-    ze_module_handle_t handle() const { return handle_.get(); }
-    // The driver's native binary; throws if the driver has none.
-    std::vector<uint8_t> native_binary() const;
-    bool from_disk = false; // or from a cache blob
-    std::string log;        // build log in one line; "" if it was not built
-
-private:
-    ze_result_t create(const device &dev, ze_module_desc_t desc, std::string &log);
-    ze_result_t create(const device &dev, std::span<const uint8_t> native, const char *flags,
-                       std::string &log);
-    bool load(const device &dev, const std::string &key, const char *flags);
-    void store(const std::string &key) const;
-
-    owned_module handle_;
-};
-
-// Whether the failure is caused by this module alone, so that another module may work, and trying
-// again is useless.
-bool is_fault_of_module(ze_result_t result);
-
-// Throws build_error if the module is at fault, else a plain error. call: the failed call and what
-// it was for, the beginning of the sentence.
-[[noreturn]] void fail_build(const spirv &binary, const std::string &log, ze_result_t result,
-                             const std::string &call);
-
 class module_cache {
 public:
     // capacity: the number of modules to keep; also the limit of remembered failures.

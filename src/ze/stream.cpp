@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "common/cancellation.hpp"
 #include "common/error.hpp"
+#include "common/fork_gate.hpp"
 #include "ze/event_pool.hpp"
 
 namespace zemm::ze {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import zemm
-from judge import analysis, assembly, binary, cli, loops, messages, model, overflow, pipes, rows
+from judge import analysis, assembly, binary, cli, messages, model, overflow, pipes
 from judge.compiler import Compiled, Compiler
 from judge.errors import IsaError
 from judge.pipes import Pipe
@@ -19,7 +19,6 @@ from support_dumps import NEWER, OLDER, elf
 from support_process import captured
 from support_spirv import spec_ids, specialised
 from support_tree import ROOT
-from zemm._library import kernels
 
 HPG, HPC, XE2, XE3 = (model.family_of(device) for device in ("dg2", "pvc", "bmg", "ptl"))
 
@@ -30,25 +29,6 @@ def line(text: str) -> assembly.Instruction:
 
 
 class TestAssembly:
-    def test_older_compiler(self) -> None:
-        kernel = assembly.parse(OLDER)
-        assert (kernel.name, kernel.platform, kernel.grf, kernel.spill) == ("matmul", "PVCXT", 256, 0)
-        assert [(b.name, b.predecessors, b.successors) for b in kernel.blocks] == [
-            ("B000", (), ("B001",)),
-            ("B001", ("B003", "B000"), ("B002",)),
-            ("B002", ("B002", "B001"), ("B003", "B002")),
-            ("B003", ("B002",), ("B004", "B001")),
-            ("B004", ("B003",), ()),
-        ]
-        block = kernel.blocks[2].instructions
-        assert [i.op for i in block] == [
-            *("mov", "load_block2d", "load_block2d", "load_block2d", "sync", "dpas", "dpas", "dpas", "dpas"),
-            *("cmp", "jmpi"),
-        ]
-        assert (block[1].suffixes, block[1].lanes) == (("ugm", "d8v", "a64"), 16)
-        assert block[5].types == ("d", "d", "ub", "b")
-        assert (block[0].lanes, block[0].types) == (1, ("ud", "d"))
-
     def test_newer_compiler(self) -> None:
         kernel = assembly.parse(NEWER)
         assert (kernel.platform, kernel.grf, kernel.spill) == ("XE2", 128, 64)
@@ -70,30 +50,6 @@ class TestAssembly:
     def test_refuses_what_is_no_dump(self, text: str, words: str) -> None:
         with pytest.raises(IsaError, match=re.escape(words)):
             assembly.parse(text)
-
-
-class TestLoops:
-    def test_nested(self) -> None:
-        kernel = assembly.parse(OLDER)
-        assert {(loop.header, loop.body) for loop in loops.loops(kernel)} == {
-            ("B001", frozenset({"B001", "B002", "B003"})),
-            ("B002", frozenset({"B002"})),
-        }
-        found = loops.k_loop(kernel)
-        assert found
-        assert found.outer
-        assert (found.inner.header, found.outer.header) == ("B002", "B001")
-        assert [i.op for i in found.outer_only()] == ["mov"] * 4 + ["mad"] * 2 + ["load", "jmpi"]
-
-    def test_single(self) -> None:
-        found = loops.k_loop(assembly.parse(NEWER))
-        assert found
-        assert (found.inner.header, found.outer, found.outer_only()) == ("B001", None, [])
-
-    def test_none(self) -> None:
-        straight = OLDER.replace("{B003, B000}", "{B000}").replace("{B002, B001}", "{B001}")
-        straight = straight.replace("{B003, B002}", "{B003}").replace("{B004, B001}", "{B004}")
-        assert loops.k_loop(assembly.parse(straight)) is None
 
 
 class TestPipes:
@@ -145,14 +101,6 @@ class TestPipes:
     def test_unknown_is_refused_by_name(self, text: str, words: str) -> None:
         with pytest.raises(IsaError, match=words):
             model.cycles(line(text), XE2)
-
-    @pytest.mark.parametrize(
-        ("types", "depth"),
-        [("d d ub b", 32), ("d d u4 b", 32), ("d d s4 u4", 64), ("f f hf hf", 16), ("f f tf32 tf32", 8)],
-    )
-    def test_depth(self, types: str, depth: int) -> None:
-        operands = " ".join(f"r{10 + i}:{t}" for i, t in enumerate(types.split()))
-        assert pipes.dpas_depth(line(f"dpas.8x8 (16|M0) {operands}")) == depth
 
 
 @pytest.mark.parametrize(
@@ -220,18 +168,6 @@ class TestAnalysis:
     def compiled(self, text: str) -> Compiled:
         return Compiled(assembly.parse(text), 0)
 
-    def test_of_the_k_loop(self) -> None:
-        a = analysis.analyse(self.compiled(OLDER), HPC)
-        assert (a.k, a.trips, a.group) == (64, 1, False)
-        assert (a.count.number[Pipe.XMX], a.count.number[Pipe.SEND], a.count.number[Pipe.INT]) == (4, 3, 2)
-        assert a.operations == 4 * 8 * 16 * 32
-        assert (a.moved.loaded, a.moved.loads, a.moved.prefetches) == ((8 + 16) * 64, 2, 1)
-        # 4 DPAS of 8 cycles. The loop loads 1536 bytes for each of 8 vector engines, from an L1
-        # cache with 512 bytes a cycle.
-        assert (a.prediction.cycles["XMX"], a.prediction.cycles["L1"]) == (32, 24)
-        assert (a.prediction.bound, a.prediction.utilisation) == ("XMX", 1.0)
-        assert a.prediction.serial == pytest.approx(32 / (32 + 2 + 1))
-
     def test_of_a_filler(self) -> None:
         """A DPAS of a register with itself takes time, but its product is not used."""
         filler = "        dpas.8x8 (16|M0) r10:d null:d r10:ub r10.0:b {Atomic} // $8\n"
@@ -247,20 +183,6 @@ class TestAnalysis:
             change = filler.replace("r10:d null:d r10:ub r10.0:b", other)
             with pytest.raises(IsaError, match="no whole steps"):
                 analysis.analyse(self.compiled(OLDER[:first] + change + OLDER[first:]), HPC, tile=(16, 16))
-
-    def test_of_a_group(self) -> None:
-        a = analysis.analyse(self.compiled(OLDER), HPC, 128)
-        assert (a.k, a.trips, a.group) == (64, 2, True)
-        assert a.count.number[Pipe.XMX] == 8
-        assert a.count.number[Pipe.FLOAT] == 4
-        assert a.count.number[Pipe.INT] == 2 * 2 + 2
-        assert a.moved.loaded == 2 * (8 + 16) * 64 + 2 * 16
-        assert a.operations == 2 * 4 * 8 * 16 * 32
-
-    def test_loads_bound(self) -> None:
-        a = analysis.analyse(self.compiled(OLDER.replace("r60:16", "r60:32")), HPC)
-        assert a.prediction.bound == "L1"
-        assert a.prediction.utilisation == pytest.approx(32 / (8 * (8 + 32) * 64 / 512))
 
     @pytest.mark.parametrize(
         ("change", "group", "words"),
@@ -385,33 +307,6 @@ def list_of(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_rows(tmp_path: Path) -> None:
-    done = list_of(tmp_path, XE_ROW, FEW_ROW, "// Not this one: ZEMM_MATMUL(no)", ANY_ROW, HELPER)
-    assert done.returncode == 0, done.stderr
-    path = tmp_path / "kernels.json"
-    assert [row["name"] for row in kernels.kernels(path) if row["kind"] == "helper"] == ["reduce_src"]
-    wide, few, generic = kernels.rows(path)
-    assert wide.name == "matmul_int8_any_any_32x64x64_xe_int8"
-    assert few.name == "matmul_int8_any_any_8x32x64_xe_int8_hpg"
-    assert generic.name == "matmul_any_any_any_8x1x16_generic"
-    assert (wide.tile_m, wide.tile_n, wide.tile_k, wide.work_items, wide.block2d) == (32, 64, 64, 16, True)
-    assert (few.tile_m, few.tile_n, few.tile_k, few.work_items, few.block2d) == (8, 32, 64, 8, False)
-    assert (generic.work_items, generic.owner, generic.weights) == (1, "work_item", "plain")
-    assert (generic.predicate, generic.feature) == ("on_any", None)
-    assert [row.is_xe for row in (wide, few, generic)] == [True, True, False]
-    assert not rows.why_not(wide, HPC)
-    assert "2-D block loads" in rows.why_not(wide, HPG)
-    assert not rows.why_not(few, HPG)
-    assert "16 lanes" in rows.why_not(few, XE2)
-    assert not rows.why_not(generic, HPG)
-    problem = rows.PROBLEMS[0]
-    assert [rows.is_for(row, problem) for row in (wide, few, generic)] == [False, True, True]
-    assert rows.is_for(wide, rows.Problem("without groups", "any", "", 0))
-    assert rows.names_of(rows.PROBLEMS[:4]) == "s8:u8 groups (any, ab, ba); s8:u4 groups (any)"
-    assert rows.words_of(wide, problem).endswith(" 2172x4096:4096x14336")
-    assert rows.words_of(few, problem).endswith(" 8x4096:4096x14336")
-
-
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -446,16 +341,6 @@ kernels:
     execution_env:
       grf_count:       256
 """
-
-
-def test_binary(tmp_path: Path) -> None:
-    path = tmp_path / "k.bin"
-    path.write_bytes(elf({".text.matmul": bytes(96), ".ze_info": ZE_INFO.encode()}))
-    found = binary.sections(path)
-    assert set(found) == {".text.matmul", ".ze_info", ".strtab"}
-    assert (binary.code_size(found, "matmul"), binary.code_size(found, "other")) == (96, None)
-    assert (binary.private_size(found, "matmul"), binary.private_size(found, "other")) == (240, 0)
-    assert binary.private_size(found, "third") is None
 
 
 @pytest.mark.parametrize("cut", [0, 4, 63, 64, 100])

@@ -107,27 +107,6 @@ def instruction(text: str) -> Instruction:
     return function.blocks[0].instructions[0]
 
 
-def test_blocks() -> None:
-    helper, found = parse(DISASSEMBLY)
-    assert (helper.name, found.name) == ("helper", "matmul")
-    assert [(b.name, b.successors) for b in found.blocks] == [
-        ("10", ["20"]),
-        ("20", ["80", "2d"]),
-        ("2d", []),
-        ("30", ["3a", "34"]),
-        ("34", ["3a"]),
-        ("3a", ["40"]),
-        ("40", ["40", "5a"]),
-        ("5a", ["78"]),
-        ("60", ["60", "6e"]),
-        ("6e", ["78"]),
-        ("78", ["20", "7c"]),
-        ("7c", []),
-        ("7d", ["80"]),
-        ("80", []),
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "op", "operands", "memory"),
     [

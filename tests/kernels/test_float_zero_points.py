@@ -32,12 +32,10 @@ TYPES = [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4")]
 TYPES_NEEDED = needed(INT8_ROWS, TYPES, lambda row, types: grouped(*types, "f16"))
 
 
-@pytest.mark.each_value
 @pytest.mark.quick(
-    cases=lambda row, src, wei: (
-        row in SMALL_ROWS if src == wei == "s8" else BY_NAME[row].family == "avx2" and wei == "s4"
-    )
+    cases=lambda row, src, wei: row in SMALL_ROWS and not BY_NAME[row].is_xe and src == wei == "s8"
 )
+@pytest.mark.each_value
 @pytest.mark.decided(cases=lambda row, src, wei: TYPES_NEEDED(row, (src, wei)))
 @pytest.mark.parametrize(("src", "wei"), TYPES)
 @pytest.mark.parametrize("row", INT8_ROWS)

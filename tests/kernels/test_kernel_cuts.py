@@ -32,7 +32,7 @@ def split_problem(row: str, name: str) -> Problem:
     return SPLIT[name].shaped(1, 8, 64 * SPLIT[name].number("group", 1))
 
 
-IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::4], SPLIT, split_problem, covers=nothing)
+IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::6], SPLIT, split_problem, covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN_OF_SPLIT)
@@ -120,7 +120,7 @@ def problem_along_k(row: str, name: str) -> Problem:
     return ALONG_K[name].shaped(1, 8, 192)
 
 
-IS_TURN_ALONG_K = in_turns(INT8_ROWS[::4], ALONG_K, problem_along_k)
+IS_TURN_ALONG_K = in_turns(INT8_ROWS[::4], ALONG_K, problem_along_k, covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN_ALONG_K)

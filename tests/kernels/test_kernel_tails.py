@@ -110,7 +110,7 @@ def facts_of(name: str) -> set[str]:
     return facts(VARIANTS[name])
 
 
-IS_TURN = in_turns(CPU_ROWS[::4], VARIANTS, first_problem, covers=nothing)
+IS_TURN = in_turns(CPU_ROWS[::6], VARIANTS, first_problem, covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN)

@@ -53,7 +53,7 @@ def rows() -> list[str]:
     return CPU_ROWS + list(found.values())
 
 
-IS_TURN = in_turns(rows()[::9], PROBLEMS, lambda row, name: PROBLEMS[name], covers=nothing)
+IS_TURN = in_turns(CPU_ROWS[::9], PROBLEMS, lambda row, name: PROBLEMS[name], covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN)
@@ -74,7 +74,7 @@ def test_sums_beyond_s32(row: str, name: str) -> None:
         run(problem.but("seed=1"))
 
 
-@pytest.mark.quick(cases=in_turns(CPU_ROWS[::6], BARE, lambda row, name: BARE[name], covers=nothing))
+@pytest.mark.quick(cases=in_turns(CPU_ROWS[::9], BARE, lambda row, name: BARE[name], covers=nothing))
 @pytest.mark.parametrize("name", BARE)
 @pytest.mark.parametrize("row", CPU_ROWS)
 def test_bare_s32_wraps(row: str, name: str) -> None:

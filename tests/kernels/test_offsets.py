@@ -36,7 +36,7 @@ CASES = [(name, *types) for name, row in BY_NAME.items() for types in (OFTEN if 
 
 
 QUICK = [row for row in BY_NAME if row in (POLICY_ROWS & SMALL_ROWS if BY_NAME[row].is_xe else POLICY_ROWS)]
-IS_TURN = in_turns(QUICK, OFTEN, lambda row, types: grouped(*types, "f16", ANY))
+IS_TURN = in_turns(QUICK[::2], OFTEN, lambda row, types: grouped(*types, "f16", ANY))
 
 
 @pytest.mark.quick(cases=lambda row, src, wei: IS_TURN(row, (src, wei)))

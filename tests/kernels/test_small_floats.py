@@ -19,7 +19,6 @@ from support_decisions import needed
 from support_layout import Buffer, Layout
 from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
-from support_tiers import POLICY_ROWS
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
 from zemm.benchdnn.grammar.arguments import BIAS, DST, SCALES, SRC, WEI, post_op_arg
 
@@ -176,6 +175,7 @@ def test_reorder_to_other_types(engine: zemm.Engine, src_dt: str, dst_dt: str) -
     )
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("arg", [ARG_SRC, ARG_DST])
 @pytest.mark.parametrize("dt", ["e8m0", "f8_e4m3"])
 def test_reorder_reads_every_scale(engine: zemm.Engine, dt: str, arg: int) -> None:
@@ -314,7 +314,8 @@ def test_matmul_without_tables(engine: zemm.Engine) -> None:
     assert len(done.stdout.splitlines()) == orders * len(SMALL_FLOATS)
 
 
-@pytest.mark.quick(cases=lambda row, dt, n: n == 16 and row in POLICY_ROWS)
+@pytest.mark.quick(cases=lambda row, dt, n: n == 16 and row in FLOAT_ROWS[::3])
+@pytest.mark.each_value
 @pytest.mark.each_value
 @pytest.mark.parametrize("n", [16, 320])
 @pytest.mark.parametrize("dt", SMALL_FLOATS)

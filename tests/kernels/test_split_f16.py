@@ -67,7 +67,10 @@ PROBLEMS = {
 
 
 # Sizes, and what other tests have, too, of weights in other layouts.
-FULL = ("1 row", "16 rows", "groups of several blocks", "odd K", "f8_e5m2", "f16, 1 row", "f16 along N")
+FULL = (
+    "1 row", "16 rows", "31 rows", "groups of several blocks", "odd K", "a block and a bit", "f8_e5m2",
+    "f16, 1 row", "f16 along N", "f8 by f16", "rows apart", "batch of rows",
+)  # fmt: skip
 
 
 @pytest.mark.quick(cases=lambda name: name not in FULL)

@@ -67,7 +67,7 @@ OF_SRC = list(itertools.product(SMALL_FLOATS, SMALL_FLOATS))
 SRC_NEEDED = needed(ROWS, OF_SRC, lambda row, name: codes_by_identity(*name))
 
 
-@pytest.mark.quick(cases=lambda row, dt, wei: row in QUICK and dt == wei == "f8_e4m3")
+@pytest.mark.quick(cases=lambda row, dt, wei: row == QUICK[0] and dt == wei == "f8_e4m3")
 @pytest.mark.decided(cases=lambda row, dt, wei: SRC_NEEDED(row, (dt, wei)))
 @pytest.mark.parametrize("wei", SMALL_FLOATS)
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
@@ -126,7 +126,7 @@ def test_nan_and_infinities(
         check_values(result(p, {SRC: src, WEI: wei, SCALES | WEI: 1}), (src @ wei).astype(np.float32))
 
 
-@pytest.mark.quick(cases=lambda row, dt: row in QUICK and dt == "f8_e4m3")
+@pytest.mark.quick(cases=lambda row, dt: row == QUICK[0] and dt == "f8_e4m3")
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", SMALLEST)
 def test_nan_behind_a_part_of_packed_weights(engine: zemm.Engine, row: str, dt: str) -> None:
@@ -162,7 +162,7 @@ def test_every_scale_of_groups(
     check_values(result(p, {SRC: src, WEI: 1, SCALES | SRC: two.T}), want + 0.0)
 
 
-@pytest.mark.quick(cases=lambda row, k: row in QUICK and k == 65)
+@pytest.mark.quick(cases=lambda row, k: row == QUICK[-1] and k == 65)
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 63, 65])
 @pytest.mark.parametrize("row", SMALLEST)
 def test_padding_of_src(engine: zemm.Engine, row: str, k: int) -> None:

@@ -54,7 +54,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.quick(cases=lambda name, density: (name, density) in (("blocks", 0.5), ("one column", 0.0)))
+@pytest.mark.quick(cases=lambda name, density: (name, density) == ("blocks", 0.5))
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("name", SHAPES)
 def test_results(engine: zemm.Engine, name: str, density: float) -> None:
@@ -108,6 +108,7 @@ def test_attributes(engine: zemm.Engine, mode: Any) -> None:
     np.testing.assert_array_equal(multiply(engine, packed, src, args), np.maximum(want, 0).astype(np.float32))
 
 
+@pytest.mark.quick(cases=lambda src_dt: src_dt in ("f32", "f8_e4m3"))
 @pytest.mark.parametrize("src_dt", ["f32", "bf16", "f16", "f8_e4m3"])
 def test_weight_only(engine: zemm.Engine, src_dt: Any) -> None:
     """Weights become floats, as dense ones do."""

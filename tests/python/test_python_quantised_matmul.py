@@ -109,7 +109,7 @@ def test_shapes(
         check(engine, Activations(floats(*rows, K), group, dtype), Weights(K, batch, bits, weights_group))
 
 
-@pytest.mark.quick(cases=lambda dtype, scale_dtype: (dtype == "s8") == (scale_dtype == "f16"))
+@pytest.mark.quick(cases=lambda dtype, scale_dtype: (dtype, scale_dtype) == ("s8", "f16"))
 @pytest.mark.parametrize("scale_dtype", ["f16", "bf16"])
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 def test_types_of_scales(engine: zemm.Engine, dtype: Any, scale_dtype: Any) -> None:
@@ -120,6 +120,7 @@ def test_types_of_scales(engine: zemm.Engine, dtype: Any, scale_dtype: Any) -> N
         check(engine, a, Weights(K, (2,), 8, 12))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("bits", [2, 4, 8])
 @pytest.mark.parametrize("k", [K, 340, 50])
 def test_floating_point_activations(engine: zemm.Engine, k: int, bits: int) -> None:

@@ -115,7 +115,7 @@ def run(
     return pd.impl_info
 
 
-@random_cases(quick=8, full=60)
+@random_cases(quick=5, full=60)
 def test_layouts_and_types(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     src_dt, dst_dt = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(TYPES))
@@ -149,7 +149,7 @@ def spread(values: Array, dims: tuple[int, ...], groups: tuple[int, int] | None)
     return np.broadcast_to(values, dims)
 
 
-@random_cases(quick=8, full=60)
+@random_cases(quick=5, full=60)
 def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     src_dt, dst_dt = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(TYPES))

@@ -142,7 +142,7 @@ def test_to_f64(engine: zemm.Engine, src_dt: str) -> None:
     check(reordered(engine, values, src_dt, "f64"), want, values)
 
 
-@random_cases(quick=8, full=60)
+@random_cases(quick=5, full=60)
 def test_layouts(engine: zemm.Engine, data: st.DataObject) -> None:
     dims = data.draw(shapes())
     other = data.draw(st.sampled_from(TYPES))
@@ -157,7 +157,7 @@ def test_layouts(engine: zemm.Engine, data: st.DataObject) -> None:
     dst.check(want)
 
 
-@pytest.mark.quick(cases=lambda f64_is_src, other: TYPES.index(other) % 4 == f64_is_src)
+@pytest.mark.quick(cases=lambda f64_is_src, other: TYPES.index(other) % 6 == f64_is_src)
 @pytest.mark.parametrize("other", TYPES)
 @pytest.mark.parametrize("f64_is_src", [False, True])
 def test_attributes(engine: zemm.Engine, other: str, f64_is_src: bool) -> None:

@@ -39,7 +39,7 @@ def check_conversion(engine: zemm.Engine, src: Buffer, dst: Buffer, values: np.n
     dst.check(want)
 
 
-@random_cases(quick=8, full=60)
+@random_cases(quick=5, full=60)
 def test_many_dims(engine: zemm.Engine, data: st.DataObject) -> None:
     """Most of these tags are no value of zemm_format_tag_t."""
     ndims = data.draw(st.integers(5, 12))
@@ -58,7 +58,7 @@ def test_many_dims(engine: zemm.Engine, data: st.DataObject) -> None:
     check_conversion(engine, src, dst, values_of(tuple(dims), src_dt, seed))
 
 
-@random_cases(quick=8, full=60)
+@random_cases(quick=5, full=60)
 def test_repeated_elements(engine: zemm.Engine, data: st.DataObject) -> None:
     """src has stride 0 along some dimensions."""
     dims = data.draw(shapes())

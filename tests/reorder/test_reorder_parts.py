@@ -111,6 +111,7 @@ def test_neighbours_are_not_written(engine: zemm.Engine, tag: str, src_dt: str, 
     assert names - {""} == ({"reorder", "reorder_pack"} if packs else {"reorder"})
 
 
+@pytest.mark.quick(cases=lambda data_type: data_type in ("u8", "u2"))
 @pytest.mark.parametrize("data_type", ["u8", "f16", "u4", "u2"])
 def test_packing_in_lanes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, data_type: str) -> None:
     """The kernel for GPUs takes parts that consist of whole blocks, and refuses parts that end

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support_layout import Buffer
+from support_tiers import random_cases
 from test_reorder import layouts
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
 
@@ -67,14 +67,12 @@ def matrix_of(rng: np.random.Generator, dims: tuple[int, int], dt: str, density:
     return values.astype(zemm.numpy_dtype(dt))
 
 
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 dims = st.tuples(st.integers(1, 40), st.integers(1, 40))
 densities = st.sampled_from([0.0, 0.1, 0.5, 1.0])
 sparse_tensors = st.tuples(dims, st.sampled_from(KINDS), st.sampled_from(list(INDICES)))
 
 
-@FEW
-@given(st.data())
+@random_cases(quick=12, full=60)
 def test_dense_to_sparse(engine: zemm.Engine, data: st.DataObject) -> None:
     """From any layout and type: the conversion comes first."""
     shape, kind, indices = data.draw(sparse_tensors)
@@ -90,8 +88,7 @@ def test_dense_to_sparse(engine: zemm.Engine, data: st.DataObject) -> None:
     check_parts(dst, want)
 
 
-@FEW
-@given(st.data())
+@random_cases(quick=12, full=60)
 def test_sparse_to_dense(engine: zemm.Engine, data: st.DataObject) -> None:
     shape, kind, indices = data.draw(sparse_tensors)
     src_dt = data.draw(st.sampled_from(VALUES))

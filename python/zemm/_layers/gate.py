@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from math import inf
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from zemm._layers.experts_step import ExpertsPrimitiveDesc
 from zemm._library import check
 from zemm._library.library import ARG
+from zemm._library.lists import GATES
 from zemm.engine import Engine, Stream
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.primitive import Primitive
-
-GateActivation = Literal["swish", "gelu_erf", "gelu_tanh", "relu", "relu_squared"]
-_NUMBERS = {name: number for number, name in enumerate(get_args(GateActivation))}  # as experts.h has them
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Gate:
     are applied to are the halves of a row or, interleaved, its even and odd elements. Not gated:
     activation(row). alpha: of swish, x * sigmoid(alpha * x)."""
 
-    activation: GateActivation = "swish"
+    activation: str = "swish"  # one of GATES
     is_gated: bool = True
     is_interleaved: bool = False
     alpha: float = 1.0
@@ -45,7 +43,7 @@ class Gate:
     @lru_cache(maxsize=64)
     def of_text(text: str) -> "Gate":
         gate = Gate(**json.loads(text))
-        check.choice(gate.activation, GateActivation, "activation")
+        check.choice(gate.activation, GATES, "activation")
         return gate
 
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -64,4 +62,4 @@ class Gate:
     @property
     def values(self) -> dict[str, Any]:
         """The fields of zemm_experts_t."""
-        return {**asdict(self), "activation": _NUMBERS[self.activation]}
+        return {**asdict(self), "activation": GATES.index(self.activation)}

@@ -123,8 +123,8 @@ def path(value: Any, name: str) -> str:
 
 
 def choice(value: Any, words: Any, name: str) -> str:
-    """One word of a Literal of zemm.words."""
-    choices = get_args(words)
+    """One word of a Literal of zemm.words, or of a tuple."""
+    choices = words if isinstance(words, tuple) else get_args(words)
     if not isinstance(value, str) or value not in choices:
         raise InvalidArgumentsError(f"{name} is {shown(value)}, none of: {', '.join(choices)}")
     return value

@@ -87,12 +87,18 @@ def _isas(*macros: str) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in _LISTS["isas"] if row["macro"] in macros}
 
 
+_NAMES = ("ZEMM_KIND", "ZEMM_TENSOR_KIND", "ZEMM_GATE")  # rows of algs.def that are no algorithms
+
+
+def _names(*macros: str) -> tuple[str, ...]:
+    return tuple(row["name"] for row in _LISTS["algorithms"] if row["macro"] in macros)
+
+
 _LISTS = json.loads(package_file("lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
-_OWN_KINDS = ("ZEMM_KIND", "ZEMM_TENSOR_KIND")
-ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"] if row["macro"] not in _OWN_KINDS)
-# Kinds of post-ops that are no algorithms.
-KINDS = tuple(str(row["name"]) for row in _LISTS["algorithms"] if row["macro"] in _OWN_KINDS)
+ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"] if row["macro"] not in _NAMES)
+KINDS = _names("ZEMM_KIND", "ZEMM_TENSOR_KIND")  # of post-ops, that are no algorithms
+GATES = _names("ZEMM_GATE")  # activations of gates; the library knows them by their index
 IN_PLACE = {algorithm.name: algorithm.of for algorithm in ALGORITHMS if algorithm.of}
 ATTRIBUTES = {row["name"]: _attribute(row) for row in _LISTS["attributes"]}
 FLOAT_SCALINGS = {

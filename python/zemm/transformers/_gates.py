@@ -5,11 +5,12 @@ Many models write the same function down in their own words. So it is found by w
 """
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 import torch
 
-from zemm._layers.gate import Gate, GateActivation
+from zemm._layers.gate import Gate
+from zemm._library.lists import GATES
 
 _WIDTH = 64
 _LIMITS, _ALPHAS = ("limit", "swiglu_limit"), ("alpha", "swiglu_alpha")
@@ -55,12 +56,12 @@ def _are_alike(made: torch.Tensor, expected: torch.Tensor) -> bool:
 
 def _candidates(original: Any) -> Iterator[Gate]:
     if not has_gate(original):
-        for activation in get_args(GateActivation):
+        for activation in GATES:
             yield Gate(activation, is_gated=False)
         return
     limit, alpha = _number(original, _LIMITS), _number(original, _ALPHAS)
     for interleaved in (False, True):
-        for activation in get_args(GateActivation):
+        for activation in GATES:
             yield Gate(activation, is_interleaved=interleaved)
         if limit is not None:
             yield Gate(is_interleaved=interleaved, gate_most=limit, up_most=limit)

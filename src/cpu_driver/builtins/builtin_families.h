@@ -4,11 +4,10 @@
 // OpenCL C text that defines a symbol, or nothing if the symbol is not of that family.
 #pragma once
 
-#include <initializer_list>
 #include <optional>
 #include <string>
 
-#include "builtins.h"
+#include "mangled_name.h"
 
 namespace ze_cpu {
 
@@ -30,12 +29,11 @@ private:
     std::string before_, behind_;
 };
 
-const char *unsigned_of(uint32_t bits);            // the OpenCL C type of this size
-const char *scalar_name(char letter);              // the OpenCL C type of a letter in mangled names
-std::string type_name(const MangledType &type);    // in OpenCL C
-std::string signature_of(const MangledType &type); // in the form of ImportedFunction::signature
-
-bool is_one_of(uint32_t value, std::initializer_list<uint32_t> values);
+/// The definition of one builtin.
+struct Builtin {
+    std::string signature; // in the form of ImportedFunction::signature
+    std::string text;      // OpenCL C that follows builtin_common
+};
 
 std::optional<Builtin> find_atomic(const std::string &symbol, const MangledName &name,
                                    const std::string &function);
@@ -49,5 +47,8 @@ std::optional<Builtin> find_flat_block_2d(const std::string &symbol, const std::
 /// `mangled` is null if `symbol` is not a mangled name.
 std::optional<Builtin> find_other(const std::string &symbol, const MangledName *mangled,
                                   const std::string &function);
+
+extern const char builtin_common[], builtin_atomics[], builtin_dpas[], builtin_block_2d[],
+    builtin_block_2d_flat[], builtin_other[];
 
 } // namespace ze_cpu

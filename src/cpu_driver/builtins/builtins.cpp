@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builtins.h"
 
-#include <algorithm>
 #include <set>
 
 #include "builtin_families.h"
 
 namespace ze_cpu {
 
-const char *unsigned_of(uint32_t bits) {
-    return bits == 8 ? "uchar" : bits == 16 ? "ushort" : bits == 32 ? "uint" : "ulong";
-}
+namespace {
 
-const char *scalar_name(char letter) {
-    return number_type(letter)->name;
-}
-
-std::string type_name(const MangledType &type) {
-    return scalar_name(type.letter) + (type.components > 1 ? std::to_string(type.components) : "");
-}
-
-std::string signature_of(const MangledType &type) {
-    const NumberType &number = *number_type(type.letter);
-    return (number.is_float ? "f" : "i") + std::to_string(number.bits) +
-           (type.components > 1 ? "x" + std::to_string(type.components) : "");
-}
-
-bool is_one_of(uint32_t value, std::initializer_list<uint32_t> values) {
-    return std::ranges::find(values, value) != values.end();
-}
-
+/// The software version of the builtin `symbol`, if there is one. Its text defines an OpenCL C
+/// function named `function`, which must be unused in the program, with `symbol` as its linker
+/// name.
 std::optional<Builtin> find_builtin(const std::string &symbol, const std::string &function) {
     // The symbol becomes part of a program's text, and the scanf formats of the families would
     // accept blanks and signs.
@@ -51,6 +33,8 @@ std::optional<Builtin> find_builtin(const std::string &symbol, const std::string
         return found;
     return find_block_2d(symbol, *mangled, function);
 }
+
+} // namespace
 
 bool compose_builtins(const std::vector<ImportedFunction> &imports, std::string &program,
                       std::string &error) {

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 out, *files = (Path(argument) for argument in sys.argv[1:])
-lines = ['#include "builtins/builtins.h"', "", "namespace ze_cpu {"]
+lines = ['#include "builtins/builtin_families.h"', "", "namespace ze_cpu {"]
 for file in files:
     lines.append(f'const char builtin_{file.stem}[] = R"opencl({file.read_text()})opencl";')
 lines += ["} // namespace ze_cpu", ""]

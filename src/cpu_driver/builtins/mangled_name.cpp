@@ -3,7 +3,7 @@
 // Parses the part of the Itanium mangling that OpenCL builtins use: numbers, vectors, pointers with
 // an address space and qualifiers, substitutions. Names come from modules, so they may contain
 // anything.
-#include "builtins.h"
+#include "mangled_name.h"
 
 #include <algorithm>
 #include <cstring>
@@ -137,6 +137,28 @@ const NumberType *number_type(char letter) {
 uint32_t bits_of(char letter) {
     const NumberType *type = number_type(letter);
     return type ? type->bits : 0;
+}
+
+const char *unsigned_of(uint32_t bits) {
+    return bits == 8 ? "uchar" : bits == 16 ? "ushort" : bits == 32 ? "uint" : "ulong";
+}
+
+const char *scalar_name(char letter) {
+    return number_type(letter)->name;
+}
+
+std::string type_name(const MangledType &type) {
+    return scalar_name(type.letter) + (type.components > 1 ? std::to_string(type.components) : "");
+}
+
+std::string signature_of(const MangledType &type) {
+    const NumberType &number = *number_type(type.letter);
+    return (number.is_float ? "f" : "i") + std::to_string(number.bits) +
+           (type.components > 1 ? "x" + std::to_string(type.components) : "");
+}
+
+bool is_one_of(uint32_t value, std::initializer_list<uint32_t> values) {
+    return std::ranges::find(values, value) != values.end();
 }
 
 } // namespace ze_cpu

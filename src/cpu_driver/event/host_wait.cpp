@@ -9,7 +9,6 @@
 #include "process/cancellation.h"
 #include "process/fork_gate.h"
 #include "shared_events.h"
-#include "signal_state.h"
 
 namespace ze_cpu {
 namespace {

@@ -17,7 +17,6 @@
 
 #include "process/cancellation.h"
 #include "process/fork_gate.h"
-#include "signal_state.h"
 
 namespace ze_cpu {
 namespace {
@@ -135,13 +134,13 @@ void SharedEvents::wake_all() {
         events->wake();
 }
 
-void SharedEvents::watch(std::weak_ptr<Signal> signal) {
-    std::list<std::weak_ptr<Signal>> added;
-    added.push_back(std::move(signal));
+void SharedEvents::watch(std::weak_ptr<Watched> object) {
+    std::list<std::weak_ptr<Watched>> added;
+    added.push_back(std::move(object));
     {
         std::lock_guard lock(mutex_);
         if (!is_watched())
-            start_watcher(); // its look() waits for the mutex and so sees the Signal
+            start_watcher(); // its look() waits for the mutex and so sees the object
         watched_.splice(watched_.end(), added);
     }
     wake();
@@ -192,17 +191,17 @@ void SharedEvents::watch_changes() noexcept {
     }
 }
 
-/// Looks at all watched Signals. Returns false if none is left to watch: this thread then ends, and
+/// Looks at all watched objects. Returns false if none is left to watch: this thread then ends, and
 /// the next watch() starts another one.
 bool SharedEvents::look() {
-    std::list<std::weak_ptr<Signal>> seen;
+    std::list<std::weak_ptr<Watched>> seen;
     {
         std::lock_guard lock(mutex_);
         seen.swap(watched_);
     }
     // Without the mutex: a stream that is resumed may have to wait again, and call watch().
-    seen.remove_if([](const std::weak_ptr<Signal> &signal) {
-        const std::shared_ptr<Signal> alive = signal.lock();
+    seen.remove_if([](const std::weak_ptr<Watched> &object) {
+        const std::shared_ptr<Watched> alive = object.lock();
         return !alive || !alive->look_at_state();
     });
     std::lock_guard lock(mutex_);

@@ -17,8 +17,6 @@
 
 namespace ze_cpu {
 
-class Signal;
-
 /// The state of an event. It is in memory that processes share, or in the event's Signal.
 struct EventState {
     enum Value : uint32_t { clear, set, failed };
@@ -26,6 +24,16 @@ struct EventState {
     std::atomic<uint64_t> start{0}, end{0}; // timestamps of the command that set it last
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
+
+/// What a thread looks at after each change.
+class Watched {
+public:
+    /// Returns false if nobody waits any more.
+    virtual bool look_at_state() = 0;
+
+protected:
+    ~Watched() = default;
+};
 
 class SharedEvents : public std::enable_shared_from_this<SharedEvents> {
 public:
@@ -50,8 +58,8 @@ public:
     /// not hold a lock. Returns false if the deadline passes first. Throws ZE_RESULT_ERROR_UNINITIALIZED
     /// if another thread ends the process.
     bool wait(const std::function<bool()> &done, const Deadline &deadline);
-    /// Makes a thread look at the Signal after each change, as long as a stream waits for it.
-    void watch(std::weak_ptr<Signal> signal);
+    /// Makes a thread look at the object after each change, as long as a stream waits for it.
+    void watch(std::weak_ptr<Watched> object);
 
     /// Wakes the threads of this process that wait in any of its SharedEvents. They look again.
     static void wake_all();
@@ -75,7 +83,7 @@ private:
     uint32_t count_ = 0, flags_ = 0; // copies: other processes can write into the memory
 
     std::mutex mutex_;
-    std::list<std::weak_ptr<Signal>> watched_;
+    std::list<std::weak_ptr<Watched>> watched_;
     bool has_watcher_ = false;
     unsigned watcher_of_ = 0; // the process whose thread watches, by ForkGate::generation()
 };

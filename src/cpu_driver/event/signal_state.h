@@ -29,7 +29,7 @@ namespace ze_cpu {
 /// process.
 ze_result_t wait_for(cl::Event event, const Deadline &deadline);
 
-class Signal : public std::enable_shared_from_this<Signal> {
+class Signal final : public Watched, public std::enable_shared_from_this<Signal> {
 public:
     Signal() = default;
     Signal(std::shared_ptr<SharedEvents> events, uint32_t index);
@@ -66,7 +66,7 @@ public:
     bool is_shared() const { return shared_ != nullptr; }
     /// To be called after another process may have set the Signal. Resumes the waiters if it is
     /// set. Returns false if nobody waits any more.
-    bool look_at_state();
+    bool look_at_state() override;
 
 private:
     bool is_clear();

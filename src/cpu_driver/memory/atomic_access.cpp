@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "atomic_access.h"
-
+//
+// Attributes of atomic access, which programs set for ranges of memory. They change nothing: host and device
+// have the same atomics on all memory.
 #include <iterator>
 #include <map>
 #include <mutex>

@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "atomic_access.h"
 #include "border/border.h"
 #include "border/entry_points.h"
 #include "border/refusal.h"

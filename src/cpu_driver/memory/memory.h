@@ -64,4 +64,7 @@ auto entry_below(auto &map, uintptr_t address) {
     return after == map.begin() ? map.end() : std::prev(after);
 }
 
+/// Forgets the attributes of atomic access of memory that is freed. Does not throw.
+void forget_atomic_access(uintptr_t base, size_t size) noexcept;
+
 } // namespace ze_cpu

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "imported_function.h"
+
 namespace ze_cpu {
 
 enum class ArgKind : uint32_t {
@@ -35,15 +37,6 @@ struct KernelInfo {
     uint32_t required_sub_group_size = 0;          // 0: any
     uint32_t required_sub_groups = 0;              // 0: any
     std::string attributes;                        // in OpenCL C: "reqd_work_group_size(8,2,1)"
-};
-
-/// A function that the module calls but does not define, or that the OpenCL runtime calls for one
-/// of the module's instructions (spirv_calls.h).
-struct ImportedFunction {
-    std::string name;
-    /// The types of result and parameters: v (void), b (bool), i32, f32x8, p1 (a pointer, with its
-    /// storage class), ? (anything else). For example "i32x8(i16x8,i32x8,i32x8)".
-    std::string signature;
 };
 
 struct SpirvInfo {

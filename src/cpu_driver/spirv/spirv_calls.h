@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "spirv.h"
+#include "imported_function.h"
 #include "spirv_ids.h"
 
 namespace ze_cpu {

@@ -8,7 +8,11 @@
 namespace zemm::kernels {
 #endif
 
-enum experts_activation { GATE_SWISH, GATE_GELU_ERF, GATE_GELU_TANH, GATE_RELU, GATE_RELU_SQUARED };
+enum experts_activation {
+#define ZEMM_GATE(name) GATE_##name,
+#include "lists/algs.def"
+    GATE_COUNT
+};
 
 // Tensors are dense, and given by their addresses. A row is a token with one of its experts.
 struct experts_arguments {

@@ -59,15 +59,15 @@ static inline void store_columns(global uchar *p, int type, long i, long count, 
 
 static inline float16 activated(const struct experts_arguments *a, float16 x) {
     switch (a->activation) {
-    case GATE_SWISH:
+    case GATE_swish:
         return x / (1.f + exp(-a->alpha * x));
-    case GATE_GELU_ERF:
+    case GATE_gelu_erf:
         return 0.5f * x * erfc(-0.70710677f * x); // 1 + erf() has no digits far below 0
-    case GATE_GELU_TANH:
+    case GATE_gelu_tanh:
         return x / (1.f + exp(-1.5957691f * (x + 0.044715f * x * x * x)));
     }
     const float16 positive = x < 0.f ? (float16)0.f : x;
-    return a->activation == GATE_RELU ? positive : positive * positive;
+    return a->activation == GATE_relu ? positive : positive * positive;
 }
 
 static inline float16 limited(float16 x, float least, float most) {

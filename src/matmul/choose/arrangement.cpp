@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/choose/arrangement.hpp"
 
-#include "matmul/choose/facts.hpp"
 #include "primitive/launch_plan.hpp"
 
 namespace zemm::matmul {

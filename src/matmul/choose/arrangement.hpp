@@ -6,21 +6,9 @@
 
 #include <memory>
 
-#include "matmul/choose/kernel_row.hpp"
-#include "matmul/problem/problem.hpp"
+#include "matmul/choose/facts.hpp"
 
 namespace zemm::matmul {
-
-struct problem_facts; // facts.hpp
-
-struct arrangement {
-    // The problem that the kernel then runs. Its src has rows of whole blocks of 64 elements. It has no
-    // scales of src if arrange_src applies them.
-    struct problem problem;
-    memory_desc seen_src; // src with the padding behind K as elements of K, as block loads read it
-    bool applies_scales;
-    int unit; // elements of K that change their order among themselves; 1: they keep it
-};
 
 // nullptr if the row multiplies src as it is. of_problem: of p.
 std::shared_ptr<const arrangement> arrange_src(const problem &p, const problem_facts &of_problem,

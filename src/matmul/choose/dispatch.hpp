@@ -39,9 +39,6 @@ struct candidate {
     const struct problem &problem() const { return asked.asked(); }
 };
 
-// nullptr if kernels.def has no matmul of that name.
-const kernel_row *find_row(std::string_view name);
-
 // The rows that take the problem, best first: the one of a tuning file, then those for GPUs by
 // estimated clocks, then the others in the order of kernels.def. Refusals go to the log
 // (ZEMM_VERBOSE=dispatch). ZEMM_KERNEL=<choice> keeps only that row. Throws unimplemented if no row

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "matmul/choose/arrangement.hpp"
 #include "matmul/choose/kernel_row.hpp"
 #include "matmul/problem/problem.hpp"
 
@@ -76,6 +75,16 @@ struct laid_out_problem {
     const uint32_t wei_unit;     // UNIT_...: their contiguous dimension, or packed
     const bool wei_in_blocks_2d; // 2-D block loads can read the weights
     const bool has_near_columns; // of weights: neighbours along N lie side by side
+};
+
+// src as rows for Intel GPUs multiply it (arrangement.hpp).
+struct arrangement {
+    // The problem that the kernel then runs. Its src has rows of whole blocks of 64 elements. It has no
+    // scales of src if arrange_src applies them.
+    struct problem problem;
+    memory_desc seen_src; // src with the padding behind K as elements of K, as block loads read it
+    bool applies_scales;
+    int unit; // elements of K that change their order among themselves; 1: they keep it
 };
 
 struct weights_packing; // layouts.hpp

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "ze/device.hpp"
 #include "ze/features.hpp"
@@ -134,5 +135,8 @@ struct kernel_row {
     // operands element by element.
     constexpr bool can_gather() const { return tile_m == rows_at_once; }
 };
+
+// nullptr if kernels.def has no matmul of that name.
+const kernel_row *find_row(std::string_view name);
 
 } // namespace zemm::matmul

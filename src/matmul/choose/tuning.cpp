@@ -14,7 +14,6 @@
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "common/version.hpp"
-#include "matmul/choose/dispatch.hpp"
 #include "matmul/choose/kernel_row.hpp"
 #include "primitive/spirv.hpp"
 #include "zemm/zemm.h"

@@ -13,6 +13,7 @@
 #include "matmul/plan/plan.hpp"
 #include "matmul/plan/steps.hpp"
 #include "matmul/problem/problem.hpp"
+#include "primitive/primitive_cache.hpp"
 #include "primitive/sequence.hpp"
 
 namespace zemm::matmul {
@@ -43,10 +44,12 @@ struct decision : cached {
     const struct problem &of_kernel() const { return kernel().problem(); }
 };
 
+// Throws what make_steps() and candidates() throw.
+std::shared_ptr<const decision> decide(const std::shared_ptr<ze::device> &dev, const problem &p);
+
 class primitive_desc : public zemm_primitive_desc {
 public:
-    // Throws what make_steps() and candidates() throw.
-    primitive_desc(zemm_engine_t engine, struct problem p);
+    primitive_desc(zemm_engine_t engine, struct problem p); // throws what decide() throws
     primitive_desc(zemm_engine_t engine, std::shared_ptr<const decision> made);
 
     zemm_primitive_kind_t kind() const override { return zemm_matmul; }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "asleep.h"
+#include "common/guard.hpp"
 #include "primitive/objects.hpp"
 #include "product.hpp"
 #include "refusing_driver.h"

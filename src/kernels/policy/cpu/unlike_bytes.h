@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The signedness of panels for dot products of unsigned with signed bytes: the bytes of the panel
 // get the signedness that src does not have. The host does the same to the zero points
-// (src/matmul/plan/plan.cpp):
+// (src/matmul/plan/make_plan.cpp):
 //   src s8: bytes are unsigned, u8 as they are, s8 + 128, u4 and u2 as they are, s4 + 8
 //   src u8: bytes are signed,   u8 - 128, s8 as they are, u4 and u2 as they are, s4 as they are
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The signedness of panels for policies that widen 8-bit weights to 16 bits, and multiply 4-bit
 // weights as unsigned with signed bytes. The host does the same to the zero points
-// (src/matmul/plan/plan.cpp): bytes keep their values, and so do 4-bit weights, but
+// (src/matmul/plan/make_plan.cpp): bytes keep their values, and so do 4-bit weights, but
 //   src s8: s4 becomes s4 + 8
 // With FLAG_REDUCED_RANGE 8-bit weights are multiplied as unsigned with signed bytes, too:
 //   src s8: s8 becomes s8 + 128

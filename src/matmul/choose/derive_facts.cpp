@@ -5,6 +5,7 @@
 
 #include "kernels/args/matmul_args.h"
 #include "matmul/choose/arithmetic.hpp"
+#include "matmul/choose/arrangement.hpp"
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/registers.hpp"
 #include "matmul/problem/packed_weights.hpp"
