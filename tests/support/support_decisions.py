@@ -33,7 +33,7 @@ _BITS = {bit: f"flag {bit}" for bit in range(32)}
 
 
 def features(row: str, problem: Problem) -> frozenset[str]:
-    """What the kernels of a problem distinguish: launches, constants, flags. Nothing if the row refuses
+    """The facts that kernels of a problem distinguish: launches, constants, flags. Nothing if the row refuses
     the problem.
     """
     with pytest.MonkeyPatch.context() as patch:
@@ -52,7 +52,7 @@ def features(row: str, problem: Problem) -> frozenset[str]:
 
 
 def shown(row: str, problem: Problem) -> frozenset[Hashable]:
-    """What a case shows; nothing if the row refuses the problem."""
+    """The facts that a case shows; nothing if the row refuses the problem."""
     distinguished = features(row, problem)
     if not distinguished:
         return frozenset()
@@ -65,7 +65,7 @@ def shown(row: str, problem: Problem) -> frozenset[Hashable]:
 
 
 def shown_by_policy(row: str, problem: Problem, covered: set[Any]) -> frozenset[Hashable]:
-    """What a case shows whose test varies something else than decisions; nothing if the row refuses the
+    """The facts that a case shows whose test varies something else than decisions; nothing if the row refuses the
     problem.
     """
     distinguished = features(row, problem)
