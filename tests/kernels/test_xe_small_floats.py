@@ -123,8 +123,8 @@ def test_nan_and_infinities(row: str, dt: str, scaled: bool) -> None:
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", SMALLEST)
 def test_nan_behind_a_part_of_packed_weights(row: str, dt: str) -> None:
-    """Elements that follow a part along K belong to others: NaN there do not count. K ends inside of a group of
-    elements that are converted together.
+    """Elements that follow a part along K belong to others: NaN there do not count. K ends inside of a group
+    of elements that are converted together.
     """
     k = 41
     p = Problem(f"--dt=f16:{dt}:f32 {PACKED} {shape(9, 64, k)} wei_within=192x128@64x64")

@@ -65,8 +65,8 @@ def shown(row: str, problem: Problem) -> frozenset[Hashable]:
 
 
 def shown_by_policy(row: str, problem: Problem, covered: set[Any]) -> frozenset[Hashable]:
-    """The facts that a case shows whose test varies something else than decisions; nothing if the row refuses the
-    problem.
+    """The facts that a case shows whose test varies something else than decisions; nothing if the row refuses
+    the problem.
     """
     distinguished = features(row, problem)
     if not distinguished:
