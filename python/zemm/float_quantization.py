@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm._arrays.operands import groups_of, tensor
+from zemm._arrays.operands import tensor
 from zemm._arrays.reorder import quantize_memory_to_floats
-from zemm._arrays.scales import check_inferred, type_among
+from zemm._arrays.scales import group_count, type_among
 from zemm._library import check
 from zemm._library.codes import split
 from zemm._library.lists import FLOAT_SCALINGS, TYPES
@@ -74,7 +74,7 @@ def quantize_floats(
             raise InvalidArgumentsError(
                 f"x is a memory on another engine object ({x.engine!r}) than engine={engine!r}"
             )
-        _group_count(x.md.dims[-1] if x.md.ndims else 0, group, x.md.dims)
+        group_count(x.md.dims[-1] if x.md.ndims else 0, group, x.md.dims)
         return QuantizedFloats(*quantize_memory_to_floats(x, rule, kind, stream))
     if stream is not None:
         raise InvalidArgumentsError("a stream is for a Memory: arrays are there on return")
@@ -84,7 +84,7 @@ def quantize_floats(
         raise InvalidArgumentsError(f"x has type {name}, none of {', '.join(_SOURCES)}")
     if array.ndim == 0:
         raise InvalidArgumentsError("x is a single number; it must have K as its last dimension")
-    groups = _group_count(array.shape[-1], group, array.shape)
+    groups = group_count(array.shape[-1], group, array.shape)
     shapes = array.shape, (*array.shape[:-1], groups)
     if array.size == 0:
         types = numpy_dtype(kind), numpy_dtype(rule.type)
@@ -94,12 +94,6 @@ def quantize_floats(
     source = tensor(pack_values(rows, name) if name in SUB_BYTE else rows, name, 2, used)
     made = quantize_memory_to_floats(source.memory(used), rule, kind, None)
     return QuantizedFloats(*(_elements(m).reshape(shape) for m, shape in zip(made, shapes, strict=True)))
-
-
-def _group_count(k: int, group: int, shape: tuple[int, ...]) -> int:
-    """The number of groups of x. ValueError: the number could be that of other groups."""
-    check_inferred(k, min(group, k), f"x {shape}")
-    return groups_of(k, group)
 
 
 def _elements(memory: Memory) -> NDArray[Any]:

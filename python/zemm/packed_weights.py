@@ -22,7 +22,7 @@ from zemm._arrays.operands import (
     with_type,
 )
 from zemm._arrays.reorder import reorder
-from zemm._arrays.scales import common_group, group_count
+from zemm._arrays.scales import check_group, common_group
 from zemm._library import check
 from zemm._library.codes import elements_of, items_of, join, span_of, split
 from zemm._library.library import ARG, RUNTIME_DIM
@@ -272,9 +272,9 @@ def pack(
         return Operand.of(describe(values, name, "weights", packed.dims, group), packed.engine)
 
     if group is not None:
-        group_count(packed.dims[-2], group, "weights", packed.dims)
+        check_group(group)
     if src_group is not None:
-        group_count(packed.dims[-2], src_group, "weights", packed.dims, "src_group")
+        check_group(src_group, "src_group")
     packed.scales = packed.zero_points = packed.offsets = None
     if scales is not None:
         packed.scales = parameter(scale_values(scales, "scales"), "scales")

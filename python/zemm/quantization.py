@@ -139,7 +139,7 @@ def quantize_activations(
             raise InvalidArgumentsError(
                 f"x is a memory on another engine object ({x.engine!r}) than engine={engine!r}"
             )
-        _check_group(x.md.dims[-1] if x.md.ndims else 0, group, x.md.dims)
+        group_count(x.md.dims[-1] if x.md.ndims else 0, group, x.md.dims)
         return _named(*quantize_memory(x, group, scale_type, kind, stream, reduced_range))
     if stream is not None:
         raise InvalidArgumentsError("a stream is for a Memory: arrays are there on return")
@@ -149,7 +149,7 @@ def quantize_activations(
     if array.ndim == 0:
         raise InvalidArgumentsError("x is a single number; it must have K as its last dimension")
     *leading, k = array.shape
-    groups = _check_group(k, group, array.shape)
+    groups = group_count(k, group, array.shape)
     size = min(int(group), k)
     # Zeros after the last group change neither its scale nor its zero point.
     grouped = in_groups(array, size)
@@ -169,13 +169,6 @@ def quantize_activations(
     codes, scales = symmetric(grouped, top, scale_type)
     values, sums = _without_padding(codes, padded_shape, k)
     return _named(values, scales, None, sums)
-
-
-def _check_group(k: int, group: int, shape: tuple[int, ...]) -> int:
-    """The number of groups of x. ValueError: the number could be that of other groups."""
-    groups = group_count(k, group, "x", shape)
-    check_inferred(k, min(int(group), k), f"x {shape}")
-    return groups
 
 
 def _without_padding(
@@ -210,7 +203,7 @@ def _quantize_on(
         raise InvalidArgumentsError(f"x has type {name}; a device quantises f32, f16 and bf16")
     if array.ndim == 0:
         raise InvalidArgumentsError("x is a single number; it must have K as its last dimension")
-    groups = _check_group(array.shape[-1], group, array.shape)
+    groups = group_count(array.shape[-1], group, array.shape)
     if array.size == 0:
         return quantize_activations(array, group, scale_type, dtype=kind)
     rows = tensor(array.reshape(-1, array.shape[-1]), name, 2, engine)

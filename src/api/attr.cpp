@@ -55,8 +55,7 @@ zemm_status_t zemm_primitive_attr_create(zemm_primitive_attr_t *attr) {
 
 zemm_status_t zemm_primitive_attr_clone(zemm_primitive_attr_t *attr, const_zemm_primitive_attr_t existing) {
     return guard([&] {
-        require(attr, "attr");
-        require(existing, "existing");
+        REQUIRE(attr, existing);
         *attr = new zemm_primitive_attr(*existing);
     });
 }
@@ -209,8 +208,7 @@ zemm_status_t zemm_post_ops_create(zemm_post_ops_t *post_ops) {
 
 zemm_status_t zemm_post_ops_clone(zemm_post_ops_t *post_ops, const_zemm_post_ops_t existing) {
     return guard([&] {
-        require(post_ops, "post_ops");
-        require(existing, "existing");
+        REQUIRE(post_ops, existing);
         *post_ops = new zemm_post_ops(*existing);
     });
 }
@@ -290,8 +288,7 @@ zemm_status_t zemm_post_ops_append_binary_v2(zemm_post_ops_t post_ops, zemm_alg_
                                              const_zemm_memory_desc_t src1_desc,
                                              const_zemm_memory_desc_t src2_desc) {
     return guard([&] {
-        require(post_ops, "post_ops");
-        require(src1_desc, "src1_desc");
+        REQUIRE(post_ops, src1_desc);
         const memory_desc src2 = src2_desc ? *src2_desc : memory_desc();
         append(*post_ops, {.kind = zemm_binary, .alg = alg, .src1 = *src1_desc, .src2 = src2});
     });

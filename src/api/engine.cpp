@@ -24,32 +24,28 @@ zemm_status_t zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind,
 
 zemm_status_t zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kind) {
     return guard([&] {
-        require(engine, "engine");
-        require(kind, "kind");
+        REQUIRE(engine, kind);
         *kind = engine->kind;
     });
 }
 
 zemm_status_t zemm_engine_get_name(zemm_engine_t engine, const char **name) {
     return guard([&] {
-        require(engine, "engine");
-        require(name, "name");
+        REQUIRE(engine, name);
         *name = engine->device->name.c_str();
     });
 }
 
 zemm_status_t zemm_engine_get_features(zemm_engine_t engine, const char **features) {
     return guard([&] {
-        require(engine, "engine");
-        require(features, "features");
+        REQUIRE(engine, features);
         *features = engine->device->feature_names.c_str();
     });
 }
 
 zemm_status_t zemm_engine_get_model(zemm_engine_t engine, const char **model) {
     return guard([&] {
-        require(engine, "engine");
-        require(model, "model");
+        REQUIRE(engine, model);
         *model = engine->device->model_text.c_str();
     });
 }

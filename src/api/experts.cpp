@@ -10,8 +10,7 @@ zemm_status_t zemm_experts_primitive_desc_create(zemm_primitive_desc_t *pd, zemm
                                                  const zemm_experts_t *step) {
     return guard([&] {
         require(pd, "primitive_desc");
-        require(engine, "engine");
-        require(step, "step");
+        REQUIRE(engine, step);
         *pd = experts::make_primitive_desc(engine, *step).release();
     });
 }

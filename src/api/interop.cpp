@@ -46,10 +46,7 @@ std::span<const uint8_t> bytes_of(const auto &object) {
 
 void require_handles(const zemm_engine_t *engine, ze_driver_handle_t driver, ze_device_handle_t device,
                      ze_context_handle_t context) {
-    require(engine, "engine");
-    require(driver, "driver");
-    require(device, "device");
-    require(context, "context");
+    REQUIRE(engine, driver, device, context);
 }
 
 } // namespace
@@ -64,24 +61,21 @@ zemm_status_t zemm_ze_interop_engine_create(zemm_engine_t *engine, ze_driver_han
 
 zemm_status_t zemm_ze_interop_engine_get_context(zemm_engine_t engine, ze_context_handle_t *context) {
     return guard([&] {
-        require(engine, "engine");
-        require(context, "context");
+        REQUIRE(engine, context);
         *context = engine->device->context;
     });
 }
 
 zemm_status_t zemm_ze_interop_engine_get_device(zemm_engine_t engine, ze_device_handle_t *device) {
     return guard([&] {
-        require(engine, "engine");
-        require(device, "device");
+        REQUIRE(engine, device);
         *device = engine->device->handle;
     });
 }
 
 zemm_status_t zemm_ze_interop_engine_get_driver(zemm_engine_t engine, ze_driver_handle_t *driver) {
     return guard([&] {
-        require(engine, "engine");
-        require(driver, "driver");
+        REQUIRE(engine, driver);
         *driver = engine->device->driver;
     });
 }
@@ -89,9 +83,7 @@ zemm_status_t zemm_ze_interop_engine_get_driver(zemm_engine_t engine, ze_driver_
 zemm_status_t zemm_ze_interop_engine_get_cache_blob_id(ze_driver_handle_t driver, ze_device_handle_t device,
                                                        size_t *size, uint8_t *cache_blob_id) {
     return guard([&] {
-        require(driver, "driver");
-        require(device, "device");
-        require(size, "size");
+        REQUIRE(driver, device, size);
         const engine_blob::identity id = identity_of(driver, device);
         give_bytes(bytes_of(id), size, cache_blob_id, "cache_blob_id");
     });
@@ -99,8 +91,7 @@ zemm_status_t zemm_ze_interop_engine_get_cache_blob_id(ze_driver_handle_t driver
 
 zemm_status_t zemm_ze_interop_engine_get_cache_blob(zemm_engine_t engine, size_t *size, uint8_t *cache_blob) {
     return guard([&] {
-        require(engine, "engine");
-        require(size, "size");
+        REQUIRE(engine, size);
         engine_blob blob;
         blob.made_for = identity_of(engine->device->driver, engine->device->handle);
         give_bytes(bytes_of(blob), size, cache_blob, "cache_blob");
@@ -133,9 +124,7 @@ zemm_status_t zemm_ze_interop_engine_create_from_cache_blob(zemm_engine_t *engin
 zemm_status_t zemm_ze_interop_stream_create(zemm_stream_t *stream, zemm_engine_t engine,
                                             ze_command_list_handle_t list, int profiling) {
     return guard([&] {
-        require(stream, "stream");
-        require(engine, "engine");
-        require(list, "list");
+        REQUIRE(stream, engine, list);
         if (profiling != 0 && profiling != 1)
             fail(zemm_invalid_arguments, "profiling is %d: neither 0 nor 1", profiling);
         *stream = new zemm_stream{engine->shared_from_this(), ze::stream(engine->device, list, profiling)};
@@ -144,8 +133,7 @@ zemm_status_t zemm_ze_interop_stream_create(zemm_stream_t *stream, zemm_engine_t
 
 zemm_status_t zemm_ze_interop_stream_get_list(zemm_stream_t stream, ze_command_list_handle_t *list) {
     return guard([&] {
-        require(stream, "stream");
-        require(list, "list");
+        REQUIRE(stream, list);
         *list = stream->stream.list();
     });
 }

@@ -140,8 +140,7 @@ void unmap(const zemm_memory &memory, const zemm_memory::part &part, void *point
 
 // The memory if it is a host scalar, else invalid_arguments; also if value is NULL.
 template <typename Memory> Memory &scalar_of(Memory *memory, const void *value) {
-    require(memory, "memory");
-    require(value, "value");
+    REQUIRE(memory, value);
     if (memory->engine)
         fail(zemm_invalid_arguments, "memory is no host scalar");
     return *memory;
@@ -152,8 +151,7 @@ template <typename Memory> Memory &scalar_of(Memory *memory, const void *value) 
 zemm_status_t zemm_memory_create(zemm_memory_t *memory, const_zemm_memory_desc_t md, zemm_engine_t engine,
                                  void *handle) {
     return guard([&] {
-        require(memory, "memory");
-        require(engine, "engine");
+        REQUIRE(memory, engine);
         *memory = make_memory(md, engine, 1, &handle, true);
     });
 }
@@ -161,9 +159,7 @@ zemm_status_t zemm_memory_create(zemm_memory_t *memory, const_zemm_memory_desc_t
 zemm_status_t zemm_memory_create_v2(zemm_memory_t *memory, const_zemm_memory_desc_t md, zemm_engine_t engine,
                                     int nhandles, void **handles) {
     return guard([&] {
-        require(memory, "memory");
-        require(engine, "engine");
-        require(handles, "handles");
+        REQUIRE(memory, engine, handles);
         *memory = make_memory(md, engine, nhandles, handles, false);
     });
 }
@@ -171,9 +167,7 @@ zemm_status_t zemm_memory_create_v2(zemm_memory_t *memory, const_zemm_memory_des
 zemm_status_t zemm_memory_create_host_scalar(zemm_memory_t *memory, const_zemm_memory_desc_t md,
                                              void *value) {
     return guard([&] {
-        require(memory, "memory");
-        require(md, "md");
-        require(value, "value");
+        REQUIRE(memory, md, value);
         if (md->format_kind != zemm_format_kind_host_scalar)
             fail(zemm_invalid_arguments, "md is no host scalar: see zemm_memory_desc_create_host_scalar");
         auto scalar = std::make_unique<zemm_memory>();
@@ -185,16 +179,14 @@ zemm_status_t zemm_memory_create_host_scalar(zemm_memory_t *memory, const_zemm_m
 
 zemm_status_t zemm_memory_get_memory_desc(const_zemm_memory_t memory, const_zemm_memory_desc_t *md) {
     return guard([&] {
-        require(memory, "memory");
-        require(md, "md");
+        REQUIRE(memory, md);
         *md = &memory->md;
     });
 }
 
 zemm_status_t zemm_memory_get_engine(const_zemm_memory_t memory, zemm_engine_t *engine) {
     return guard([&] {
-        require(memory, "memory");
-        require(engine, "engine");
+        REQUIRE(memory, engine);
         *engine = memory->engine.get();
     });
 }

@@ -10,8 +10,7 @@ using namespace zemm;
 
 zemm_status_t zemm_engine_measure_peak(zemm_engine_t engine, zemm_peak_t what, double *value) {
     return guard([&] {
-        require(engine, "engine");
-        require(value, "value");
+        REQUIRE(engine, value);
         *value = peak::measure(engine->device, what);
     });
 }

@@ -62,10 +62,7 @@ zemm_status_t zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *pd, zemm_
                                                 const_zemm_primitive_attr_t attr) {
     return guard([&] {
         require(pd, "primitive_desc");
-        require(engine, "engine");
-        require(src_desc, "src_desc");
-        require(weights_desc, "weights_desc");
-        require(dst_desc, "dst_desc");
+        REQUIRE(engine, src_desc, weights_desc, dst_desc);
         auto made = matmul::make_primitive_desc(engine, *src_desc, *weights_desc, bias_desc, *dst_desc, attr);
         skip_failed(*made);
         *pd = made.release();
@@ -78,10 +75,7 @@ zemm_status_t zemm_inner_product_forward_primitive_desc_create(
     const_zemm_memory_desc_t bias_desc, const_zemm_memory_desc_t dst_desc, const_zemm_primitive_attr_t attr) {
     return guard([&] {
         require(pd, "primitive_desc");
-        require(engine, "engine");
-        require(src_desc, "src_desc");
-        require(weights_desc, "weights_desc");
-        require(dst_desc, "dst_desc");
+        REQUIRE(engine, src_desc, weights_desc, dst_desc);
         auto made = inner_product::make_primitive_desc(engine, prop_kind, *src_desc, *weights_desc, bias_desc,
                                                        *dst_desc, attr);
         skip_failed(*made);
@@ -94,10 +88,7 @@ zemm_status_t zemm_reorder_primitive_desc_create(zemm_primitive_desc_t *pd, cons
                                                  zemm_engine_t dst_engine, const_zemm_primitive_attr_t attr) {
     return guard([&] {
         require(pd, "reorder_primitive_desc");
-        require(src_desc, "src_desc");
-        require(src_engine, "src_engine");
-        require(dst_desc, "dst_desc");
-        require(dst_engine, "dst_engine");
+        REQUIRE(src_desc, src_engine, dst_desc, dst_engine);
         auto made = reorder::make_primitive_desc(*src_desc, src_engine, *dst_desc, dst_engine, attr);
         skip_failed(*made);
         *pd = made.release();
@@ -111,10 +102,7 @@ zemm_status_t zemm_dynamic_quantize_primitive_desc_create(
     const_zemm_primitive_attr_t attr) {
     return guard([&] {
         require(pd, "primitive_desc");
-        require(engine, "engine");
-        require(src_desc, "src_desc");
-        require(dst_desc, "dst_desc");
-        require(scale_desc, "scale_desc");
+        REQUIRE(engine, src_desc, dst_desc, scale_desc);
         auto made = reorder::make_dynamic_quantize_desc(
             engine, {alg_kind, *src_desc, *dst_desc, *scale_desc, zero_point_desc, reductions_desc, attr});
         skip_failed(*made);
@@ -217,8 +205,7 @@ zemm_status_t zemm_primitive_create_from_cache_blob(zemm_primitive_t *primitive,
 zemm_status_t zemm_primitive_get_cache_blob(const_zemm_primitive_t primitive, size_t *size,
                                             uint8_t *cache_blob) {
     return guard([&] {
-        require(primitive, "primitive");
-        require(size, "size");
+        REQUIRE(primitive, size);
         give_bytes(make_cache_blob(*primitive->pd), size, cache_blob, "cache_blob");
     });
 }
@@ -235,8 +222,7 @@ zemm_status_t zemm_primitive_get_primitive_desc(const_zemm_primitive_t primitive
 zemm_status_t zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream, int nargs,
                                      const zemm_exec_arg_t *args) {
     return guard([&] {
-        require(primitive, "primitive");
-        require(stream, "stream");
+        REQUIRE(primitive, stream);
         primitive->execute(*stream, checked_args(nargs, args), {});
     });
 }
@@ -246,8 +232,7 @@ zemm_status_t zemm_ze_interop_primitive_execute(const_zemm_primitive_t primitive
                                                 const ze_event_handle_t *deps,
                                                 ze_event_handle_t *return_event) {
     return guard([&] {
-        require(primitive, "primitive");
-        require(stream, "stream");
+        REQUIRE(primitive, stream);
         if (ndeps < 0)
             fail(zemm_invalid_arguments, "ndeps is %d", ndeps);
         if (ndeps > 0)

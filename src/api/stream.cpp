@@ -36,8 +36,7 @@ void require_profiling(zemm_stream_t stream) {
 
 zemm_status_t zemm_stream_create(zemm_stream_t *stream, zemm_engine_t engine, unsigned flags) {
     return guard([&] {
-        require(stream, "stream");
-        require(engine, "engine");
+        REQUIRE(stream, engine);
         check_flags(flags);
         *stream = new zemm_stream{engine->shared_from_this(), ze::stream(engine->device, flags & profiling)};
     });
@@ -45,8 +44,7 @@ zemm_status_t zemm_stream_create(zemm_stream_t *stream, zemm_engine_t engine, un
 
 zemm_status_t zemm_stream_get_engine(const zemm_stream *stream, zemm_engine_t *engine) {
     return guard([&] {
-        require(stream, "stream");
-        require(engine, "engine");
+        REQUIRE(stream, engine);
         *engine = stream->engine.get();
     });
 }

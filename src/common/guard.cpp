@@ -2,7 +2,9 @@
 // Keeps and logs the sentence of the last failure of each thread.
 #include "common/guard.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "common/names.hpp"
 #include "common/verbose.hpp"
@@ -51,6 +53,15 @@ void set_last_error(zemm_status_t status, const char *message, log_failures logg
 
 const char *last_error() noexcept {
     return last_message;
+}
+
+void require_all(const char *names, std::initializer_list<const void *> pointers) {
+    std::string_view rest = names;
+    for (const void *pointer : pointers) {
+        const size_t end = std::min(rest.find(','), rest.size());
+        require(pointer, pointer ? "" : std::string(rest.substr(0, end)).c_str());
+        rest.remove_prefix(std::min(end + 2, rest.size()));
+    }
 }
 
 } // namespace zemm

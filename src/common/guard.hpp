@@ -4,6 +4,7 @@
 #pragma once
 
 #include <exception>
+#include <initializer_list>
 #include <new>
 #include <string>
 #include <utility>
@@ -59,5 +60,10 @@ template <typename F> zemm_status_t guard(F &&body, log_failures logged = log_fa
 template <typename F> zemm_status_t guard_query(F &&body) {
     return guard(std::forward<F>(body), log_failures::not_refusals);
 }
+
+// Throws invalid_arguments for the first of the pointers that is NULL. names: "engine, kind".
+void require_all(const char *names, std::initializer_list<const void *> pointers);
+// For parameters of an entry point, which have the names that the public header gives them.
+#define REQUIRE(...) zemm::require_all(#__VA_ARGS__, {__VA_ARGS__})
 
 } // namespace zemm

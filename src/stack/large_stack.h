@@ -11,7 +11,7 @@
 
 namespace stack {
 
-/// What a call may take, in bytes: kernels and the runtime were seen to take 166 kB.
+/// Bytes that a call may take: kernels and the runtime were seen to take 166 kB.
 inline constexpr size_t large = size_t(512) << 10;
 
 /// The addresses at which a frame of this thread has a large stack below it.

@@ -23,7 +23,7 @@ template <class T> bool contains(const std::vector<T> &list, const T &value) {
     return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// What the password database says of a user, or null. The strings are in `storage`.
+/// The entry of a user in the password database, or null. The strings are in `storage`.
 const passwd *entry_of(uid_t user, passwd &entry, std::vector<char> &storage) {
     passwd *found = nullptr;
     return getpwuid_r(user, &entry, storage.data(), storage.size(), &found) ? nullptr : found;
@@ -192,7 +192,7 @@ std::string Trust::problem_of(const fs::path &file, const fs::path &prefix) cons
     return walk(file, missing, [this](const Step &step) { return problem_of_step(step); });
 }
 
-/// What is wrong with a step on the way to code.
+/// The reason not to trust a step on the way to code.
 std::string Trust::problem_of_step(const Step &step) const {
     const struct stat &s = step.of_folder;
     const bool is_above_own = contains(above_own_, {s.st_dev, s.st_ino}), is_sticky = s.st_mode & S_ISVTX;

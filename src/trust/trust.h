@@ -42,7 +42,7 @@ public:
     /// the owners above.
     std::string problem_of_search_folder(const std::filesystem::path &folder) const;
 
-    /// The same for a file or folder alone.
+    /// Returns "" if a file or folder alone can be trusted, else what is wrong with it.
     std::string problem_of(const std::filesystem::path &path) const;
 
 private:

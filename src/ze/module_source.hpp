@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What modules are built from.
+// The sources of modules.
 #pragma once
 
 #include <cstdint>

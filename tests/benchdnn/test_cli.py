@@ -22,27 +22,6 @@ def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[3].startswith("total: 0.0")
 
 
-def test_skipped_cases_need_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
-    bad_runtime = ["--runtime_dims_masks=2:0", "--stag=ab", "--wtag=ab", "--dtag=ab", "2x3:3x4"]
-    assert (
-        main(
-            [
-                "--matmul",
-                "--runtime_dims_masks=1:0",
-                "2x3:3x4",
-                *bad_runtime,
-                "--reset",
-                "900000x900000:900000x9",
-            ]
-        )
-        == 0
-    )
-    out = capsys.readouterr().out
-    assert "0:SKIPPED (Invalid case)" in out
-    assert "1:SKIPPED (Invalid case)" in out
-    assert "2:SKIPPED (Not enough RAM)" in out
-
-
 def test_canonical_repro_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     """As in benchdnn not those of encodings and attributes."""
     main(["--mode=L", "--canonical=true", "--matmul", "2x3:3x4"])

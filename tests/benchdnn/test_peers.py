@@ -149,28 +149,49 @@ def test_the_table_at_the_end(capsys: Capture, monkeypatch: pytest.MonkeyPatch) 
     assert table[1].endswith("fake; with a comma: defaults")
 
 
-def test_a_missing_peer_is_left_out(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    peers = {"onednn": PeerError("peer onednn left out: gone"), "openvino": Fake()}
-    lines, found = rows(capsys, monkeypatch, peers, "--peer=onednn,openvino", "--matmul", PROBLEM, PROBLEM)
+class Broken(Fake):
+    def run(self) -> None:
+        raise RuntimeError("went wrong")
+
+
+def test_peers_without_a_ratio(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing peer is left out, with one line; others say in their rows why nothing is compared."""
+    reference, wrong = Fake(), Fake()
+    reference.impl = "ref_int8:any"
+    peers = {
+        "onednn": PeerError("peer onednn left out: gone"),
+        "openvino": Fake("cannot do this, nor that"),
+        "onnxruntime": Broken(),
+        "ggml": reference,
+        "torch": wrong,
+    }
+
+    def only_torch(case: Case, dst: Floats) -> None:
+        if wrong.order:
+            check(case, dst)
+
+    lines, found = rows(
+        capsys,
+        monkeypatch,
+        peers,
+        f"--peer={','.join(peers)}",
+        "--matmul",
+        PROBLEM,
+        PROBLEM,
+        check=only_torch,
+    )
     assert lines.count("# peer onednn left out: gone") == 1
-    assert [row["engine"] for row in found] == ["cpu", "openvino"] * 2
-
-
-def test_a_refusal_is_in_the_row(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    peer = Fake("cannot do this, nor that")
-    _, found = rows(capsys, monkeypatch, {"onnxruntime": peer}, "--peer=onnxruntime", "--matmul", PROBLEM)
-    assert found[1]["impl"] == "refused: cannot do this; nor that"
-    assert {found[1][name] for name in ("min_time", "med_wall", "min_Gflops", "min_ratio")} == {"n/a"}
-    assert found[0]["min_peak"] == "n/a"  # there was no --peak
-
-
-def test_a_reference_kernel_has_no_ratio(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    peer = Fake()
-    peer.impl = "ref_int8:any"
-    lines, found = rows(capsys, monkeypatch, {"onednn": peer}, "--peer=onednn", "--matmul", PROBLEM)
-    assert found[1]["impl"] == "ref_int8:any; reference; not comparable"
-    assert float(found[1]["min_wall"]) > 0
-    assert found[1]["min_ratio"] == found[1]["med_ratio"] == "n/a"
+    assert [row["engine"] for row in found] == ["cpu", *list(peers)[1:]] * 2
+    own, *refused, compared, last = found[:5]
+    assert own["min_peak"] == "n/a"  # there was no --peak
+    assert [row["impl"] for row in refused] == ["refused: cannot do this; nor that", "refused: went wrong"]
+    assert last["impl"].startswith("refused: its result is wrong: an element differs by")
+    assert wrong.order == "rr"  # once for each case: it is not timed
+    for row in (*refused, last):
+        assert {row[name] for name in ("min_time", "med_wall", "min_Gflops", "min_ratio")} == {"n/a"}
+    assert compared["impl"] == "ref_int8:any; reference; not comparable"
+    assert float(compared["min_wall"]) > 0
+    assert compared["min_ratio"] == compared["med_ratio"] == "n/a"
     assert any(line.endswith("ref_int8:any; reference; not comparable: defaults") for line in lines)
     names = ["ref:any", "gemm:ref", "brg_matmul:avx2", "prefetched", "matmul_ref8", "ref_any_f32"]
     assert [is_reference(name) for name in names] == [True, True, False, False, False, True]
@@ -265,15 +286,6 @@ def test_a_device_without_the_feature_that_a_limit_is_measured_with() -> None:
     assert float(second["med_peak"]) > 0
 
 
-def test_a_peer_that_fails_at_the_first_run_refuses(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Fake):
-        def run(self) -> None:
-            raise RuntimeError("went wrong")
-
-    _, found = rows(capsys, monkeypatch, {"onednn": Broken()}, "--peer=onednn", "--matmul", PROBLEM)
-    assert found[1]["impl"] == "refused: went wrong"
-
-
 SCALED = "--dt=s8:u4:f32 --attr-scales=src:per_tensor:f32:1x128+wei:per_tensor:f32:128x1"
 
 
@@ -308,14 +320,3 @@ def test_a_wrong_row_is_found(options: str) -> None:
 def test_what_is_not_checked(options: str) -> None:
     case = case_of(f"--dt=f32 {options}")
     check(case, np.zeros(case.problem.dst, np.float32))
-
-
-def test_a_wrong_peer_is_not_timed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake = Fake()
-    _, (_, peer) = rows(
-        capsys, monkeypatch, {"torch": fake}, "--peer=torch", "--matmul", PROBLEM, check=check
-    )
-    assert fake.order == "r"
-    assert peer["impl"].startswith("refused: its result is wrong: an element differs by")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import zemm
-from judge import analysis, assembly, binary, cli, messages, model, overflow, pipes
+from judge import analysis, assembly, binary, cli, loops, messages, model, overflow, pipes
 from judge.compiler import Compiled, Compiler
 from judge.errors import IsaError
 from judge.pipes import Pipe
@@ -50,6 +50,30 @@ class TestAssembly:
     def test_refuses_what_is_no_dump(self, text: str, words: str) -> None:
         with pytest.raises(IsaError, match=re.escape(words)):
             assembly.parse(text)
+
+
+class TestLoops:
+    def test_nested(self) -> None:
+        kernel = assembly.parse(OLDER)
+        assert {(loop.header, loop.body) for loop in loops.loops(kernel)} == {
+            ("B001", frozenset({"B001", "B002", "B003"})),
+            ("B002", frozenset({"B002"})),
+        }
+        found = loops.k_loop(kernel)
+        assert found
+        assert found.outer
+        assert (found.inner.header, found.outer.header) == ("B002", "B001")
+        assert [i.op for i in found.outer_only()] == ["mov"] * 4 + ["mad"] * 2 + ["load", "jmpi"]
+
+    def test_single(self) -> None:
+        found = loops.k_loop(assembly.parse(NEWER))
+        assert found
+        assert (found.inner.header, found.outer, found.outer_only()) == ("B001", None, [])
+
+    def test_none(self) -> None:
+        straight = OLDER.replace("{B003, B000}", "{B000}").replace("{B002, B001}", "{B001}")
+        straight = straight.replace("{B003, B002}", "{B003}").replace("{B004, B001}", "{B004}")
+        assert loops.k_loop(assembly.parse(straight)) is None
 
 
 class TestPipes:
@@ -184,6 +208,15 @@ class TestAnalysis:
             with pytest.raises(IsaError, match="no whole steps"):
                 analysis.analyse(self.compiled(OLDER[:first] + change + OLDER[first:]), HPC, tile=(16, 16))
 
+    def test_of_a_group(self) -> None:
+        a = analysis.analyse(self.compiled(OLDER), HPC, 128)
+        assert (a.k, a.trips, a.group) == (64, 2, True)
+        assert a.count.number[Pipe.XMX] == 8
+        assert a.count.number[Pipe.FLOAT] == 4
+        assert a.count.number[Pipe.INT] == 2 * 2 + 2
+        assert a.moved.loaded == 2 * (8 + 16) * 64 + 2 * 16
+        assert a.operations == 2 * 4 * 8 * 16 * 32
+
     @pytest.mark.parametrize(
         ("change", "group", "words"),
         [
@@ -289,9 +322,7 @@ def test_constants_of_a_kernel() -> None:
 # ---- the list of rows
 
 XE_ROW = "ZEMM_XE_MATMUL(int8, 32, 64, 64, xe_int8, 16, 4, 8, 256, xe_hpc, int8, dpas_on<block_2d>)"
-FEW_ROW = "ZEMM_XE_MATMUL(int8, 8, 32, 64, xe_int8_hpg, 8, 4, 8, 256, xe_hpg, int8, dpas_on<xmx>)"
 ANY_ROW = "ZEMM_MATMUL(any, 8, 1, 16, generic, 8, 1, 16, 0, any, f32, plain, on_any)"
-HELPER = "ZEMM_HELPER(reduce_src)"
 KERNELS = ROOT / "src" / "kernels"
 
 
@@ -325,22 +356,6 @@ def test_rows_that_the_build_refuses(tmp_path: Path, line: str, words: str) -> N
 
 
 # ---- native binaries
-
-
-ZE_INFO = """\
-kernels:
-  - name:            matmul
-    per_thread_memory_buffers:
-      - type:            scratch
-        usage:           spill_fill_space
-        size:            65536
-      - type:            global
-        usage:           private_space
-        size:            240
-  - name:            other
-    execution_env:
-      grf_count:       256
-"""
 
 
 @pytest.mark.parametrize("cut", [0, 4, 63, 64, 100])

@@ -35,7 +35,6 @@ TYPES_NEEDED = needed(INT8_ROWS, TYPES, lambda row, types: grouped(*types, "f16"
 @pytest.mark.quick(
     cases=lambda row, src, wei: row in SMALL_ROWS and not BY_NAME[row].is_xe and src == wei == "s8"
 )
-@pytest.mark.each_value
 @pytest.mark.decided(cases=lambda row, src, wei: TYPES_NEEDED(row, (src, wei)))
 @pytest.mark.parametrize(("src", "wei"), TYPES)
 @pytest.mark.parametrize("row", INT8_ROWS)

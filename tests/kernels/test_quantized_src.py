@@ -20,6 +20,7 @@ U4 = f"{SCALES} --attr-zero-points=wei:per_tensor:u8:32x1"
 PLAIN = "--stag=ab --wtag=ab --dtag=ab"
 
 
+@pytest.mark.quick(cases=lambda wei, src: wei in ("u4", "s8", "u2"))
 @pytest.mark.each_value
 @pytest.mark.parametrize("src", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("wei", ["u4", "s4", "u8", "s8", "u2"])
@@ -31,7 +32,6 @@ def test_types(wei: str, src: str) -> None:
 
 
 @pytest.mark.quick(cases=lambda m, group: (m, group) == (40, 7))
-@pytest.mark.each_value
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6, 40])
 @pytest.mark.parametrize("group", [1, 7, 32, 48, 128, 2**63 - 1])
 def test_rows_and_groups(group: int, m: int) -> None:
@@ -42,7 +42,6 @@ def test_rows_and_groups(group: int, m: int) -> None:
 
 
 @pytest.mark.quick(cases=lambda sizes, tags: (sizes[:2], tags) == ("33", ""))
-@pytest.mark.each_value
 @pytest.mark.parametrize("tags", [PLAIN, ""])
 @pytest.mark.parametrize(
     "sizes", ["1x4304:4304x64", "33x4304:4304x64", "1x2048:2048x2048", "1x11008:11008x256", "2x576:576x1536"]
@@ -108,8 +107,6 @@ def test_scales_of_dst(dst: str) -> None:
 
 
 @pytest.mark.quick(cases=lambda points, masks: (points, masks) == (U4, "1:0"))
-@pytest.mark.each_value
-@pytest.mark.each_value
 @pytest.mark.parametrize("masks", ["1:0", "3:3"])
 @pytest.mark.parametrize("points", ["", U4, "--attr-scales=wei:per_oc:f16"])
 def test_runtime_dims(points: str, masks: str) -> None:

@@ -14,7 +14,6 @@ from zemm.dtypes import SUB_BYTE
 
 SIZES = [2.0, 1e-2, 1e-3, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 1e-9, 1e-20]
 FORMS = [(8, False), (8, True), (4, False), (4, True), (2, False)]
-QUICK = [("u8", "bf16"), ("u4", "f32"), ("u4", "int8")]
 
 
 def error_of(w: np.ndarray, bits: int, symmetric: bool, scale_dtype: Any, **more: Any) -> float:
@@ -25,7 +24,7 @@ def error_of(w: np.ndarray, bits: int, symmetric: bool, scale_dtype: Any, **more
     return float(np.abs(y.astype(np.float64) - w).max())
 
 
-@pytest.mark.quick(cases=lambda scale_dtype: scale_dtype == "f16")
+@pytest.mark.full
 @pytest.mark.parametrize("scale_dtype", ["f16", "bf16"])
 def test_weights_of_any_size(scale_dtype: Any) -> None:
     """The error is about that of f32 scales."""
@@ -96,7 +95,7 @@ def test_smallest_scales_of_memories(engine: zemm.Engine) -> None:
     assert np.array_equal(values[:, 0], np.rint(x[:, 0] / want[:, 0].astype(np.float64)))
 
 
-@pytest.mark.quick(cases=lambda weights_dtype, activation: (weights_dtype, activation) == ("u4", "int8"))
+@pytest.mark.full
 @pytest.mark.parametrize("activation", ["f32", "bf16", "f16", "int8", "int7"])
 @pytest.mark.parametrize("weights_dtype", ["u8", "s8", "u4", "s4", "u2"])
 def test_products_with_subnormal_scales(weights_dtype: Any, activation: Any) -> None:

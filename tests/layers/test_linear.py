@@ -213,7 +213,9 @@ def test_refusals(engine: zemm.Engine, call: Any, sentence: str) -> None:
     assert sentence in str(error.value)
 
 
-@pytest.mark.quick(cases=lambda group, symmetric: group != 64 and not symmetric)
+@pytest.mark.quick(
+    cases=lambda group, activation_group, symmetric: activation_group in (48, 3) and not symmetric
+)
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize(("group", "activation_group"), [(32, 192), (32, 384), (64, 96), (None, 48), (32, 3)])
 def test_activation_groups_beside_those_of_weights(

@@ -4,17 +4,10 @@
 import numpy as np
 import pytest
 import zemm
+from support_driver import check
+from support_execute import dst_of
 
-SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
-SCALES, ZERO_POINTS = zemm.ARG_ATTR_SCALES, zemm.ARG_ATTR_ZERO_POINTS
-
-
-def memory(engine: zemm.Engine, md: zemm.MemoryDesc, values: np.ndarray | None = None) -> zemm.Memory:
-    """A memory allocated by the library, with the values (their bytes in order) or zeros."""
-    result = zemm.Memory(md, engine)
-    content = np.zeros(md.size, np.uint8) if values is None else values.reshape(-1).view(np.uint8)
-    result.write(content)
-    return result
+SRC, WEIGHTS, ZERO_POINTS = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_ATTR_ZERO_POINTS
 
 
 def test_odd_row_of_4_bit_zero_points(engine: zemm.Engine, stream: zemm.Stream) -> None:
@@ -27,14 +20,11 @@ def test_odd_row_of_4_bit_zero_points(engine: zemm.Engine, stream: zemm.Stream) 
     attr.set_zero_points(WEIGHTS, 3, (1, 16), "s4")
     mds = [zemm.MemoryDesc((4, 64), "s8"), zemm.MemoryDesc((64, 48), "s8"), zemm.MemoryDesc((4, 48), "s32")]
     pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
-    packed = zemm.pack_int4(zero_points.reshape(-1))
-    dst = memory(engine, mds[2])
-    args = {SRC: memory(engine, mds[0], src), WEIGHTS: memory(engine, mds[1], weights), DST: dst}
-    args[ZERO_POINTS | WEIGHTS] = memory(engine, pd.query_md("exec_arg_md", ZERO_POINTS | WEIGHTS), packed)
-    zemm.Primitive(pd).execute(stream, args)
-    stream.wait()
+    packed = zemm.Memory(pd.query_md("exec_arg_md", ZERO_POINTS | WEIGHTS), engine)
+    packed.write(zemm.pack_int4(zero_points.reshape(-1)))
+    got = dst_of(stream, pd, {SRC: src, WEIGHTS: weights, ZERO_POINTS | WEIGHTS: packed})
     expected = src.astype(np.int32) @ (weights.astype(np.int32) - np.repeat(zero_points, 16, axis=1))
-    assert np.array_equal(dst.read().view(np.int32).reshape(4, 48), expected)
+    assert np.array_equal(got, expected)
 
 
 def test_bf16_has_no_denormals(engine: zemm.Engine) -> None:
@@ -58,12 +48,5 @@ def test_open_operand_follows_dst(engine: zemm.Engine, tag: str) -> None:
     assert pd.query_md("exec_arg_md", arg).strides == dst.strides
 
 
-def test_empty_batches_with_parameters(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    attr = zemm.Attr()
-    attr.set_scales(SRC, 7, (1, 32), "f32")
-    mds = [zemm.MemoryDesc(d, t) for d, t in (((2, 0, 32), "s8"), ((2, 32, 5), "s8"), ((2, 0, 5), "f32"))]
-    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
-    args = dict(zip((SRC, WEIGHTS, DST), (zemm.Memory(md, engine) for md in mds), strict=True))
-    args[SCALES | SRC] = zemm.Memory(zemm.MemoryDesc((2, 0, 1), "f32"), engine)
-    zemm.Primitive(pd).execute(stream, args)
-    stream.wait()
+def test_empty_batches_with_parameters() -> None:
+    check("--matmul --dt=s8:s8:f32 --attr-scales=src:7:f32:1x32 2x0x32:2x32x5")

@@ -9,6 +9,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -50,7 +51,6 @@ NAMES = {
 }
 HOST = {SCALES | DST, ZERO_POINTS | DST}
 PARAMETERS = SCALES | ZERO_POINTS | zemm.ARG_ATTR_PRECOMPUTED_REDUCTIONS
-every_argument = pytest.mark.parametrize("arg", NAMES, ids=NAMES.values())
 
 
 @pytest.fixture
@@ -87,69 +87,86 @@ def test_everything_works(call: Call) -> None:
     run(EVERYTHING)
 
 
-@every_argument
-def test_missing(stream: zemm.Stream, call: Call, arg: int) -> None:
-    del call.args[arg]
-    refuse(stream, call, NAMES[arg], "missing")
+def host_scalar(data_type: str) -> zemm.Memory:
+    return zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar(data_type), 1)
 
 
-@every_argument
-def test_twice(stream: zemm.Stream, call: Call, arg: int) -> None:
-    args = [(a, memory._handle) for a, memory in call.args.items()]
-    assert execute_list(call, stream, [*args, (arg, call.args[arg]._handle)]) == INVALID
+def other_type(engine: zemm.Engine, arg: int, was: zemm.MemoryDesc) -> tuple[zemm.Memory, list[str]]:
+    if arg in HOST:
+        return host_scalar("bf16"), ["bf16", was.data_type]
+    return zemm.Memory(zemm.MemoryDesc(was.dims, "f64"), engine), ["f64", was.data_type]
+
+
+def other_shape(engine: zemm.Engine, arg: int, was: zemm.MemoryDesc) -> tuple[zemm.Memory, list[str]]:
+    """A parameter may have more elements than the primitive reads, but not fewer."""
+    if arg in HOST:
+        return zemm.Memory(zemm.MemoryDesc((0,), was.data_type), engine), ["1 dense elements"]
+    dims = (*was.dims[:-1], was.dims[-1] + (-1 if arg & PARAMETERS else 2))
+    return zemm.Memory(zemm.MemoryDesc(dims, was.data_type), engine), ["x".join(map(str, dims))]
+
+
+# What becomes of an argument, and words of the sentence. The arguments for which it is wrong.
+TENSORS = [arg for arg in NAMES if arg not in HOST]
+Change = Callable[[zemm.Engine, int, zemm.MemoryDesc], tuple[zemm.Memory | None, list[str]]]
+CHANGES: dict[str, tuple[Change, Sequence[int]]] = {
+    "missing": (lambda *_: (None, ["missing"]), [*NAMES]),
+    "another type": (other_type, [*NAMES]),
+    "another shape": (other_shape, [*NAMES]),
+    "host scalar": (lambda engine, arg, was: (host_scalar(was.data_type), ["host scalar"]), TENSORS),
+    "another engine": (lambda *_: (zemm.Memory(_[2], zemm.Engine("cpu")), ["another engine"]), TENSORS),
+    "no data": (lambda engine, _, was: (zemm.Memory.from_handle(was, engine, 0), ["no data"]), TENSORS),
+    "another layout": (
+        lambda engine, _, was: (zemm.Memory(zemm.MemoryDesc(was.dims, was.data_type, "ba"), engine), ["ba"]),
+        [SRC, WEIGHTS, DST],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "arg"),
+    [pytest.param(name, arg, id=f"{name}-{NAMES[arg]}") for name in CHANGES for arg in CHANGES[name][1]],
+)
+def test_refused(engine: zemm.Engine, stream: zemm.Stream, call: Call, name: str, arg: int) -> None:
+    memory, words = CHANGES[name][0](engine, arg, call.args.pop(arg).md)
+    if memory:
+        call.args[arg] = memory
+    refuse(stream, call, NAMES[arg], *words)
+
+
+@pytest.mark.parametrize("null", [False, True], ids=["twice", "NULL"])
+@pytest.mark.parametrize("arg", NAMES, ids=NAMES.values())
+def test_lists_of_arguments(stream: zemm.Stream, call: Call, arg: int, null: bool) -> None:
+    """An argument is given twice, or its memory is NULL and therefore missing."""
+    args = [(a, ffi.NULL if null and a == arg else memory._handle) for a, memory in call.args.items()]
+    more = [] if null else [(arg, call.args[arg]._handle)]
+    assert execute_list(call, stream, [*args, *more]) == INVALID
     assert NAMES[arg] in last_error()
     call.assert_untouched()
-
-
-@every_argument
-def test_null_memory_is_a_missing_one(stream: zemm.Stream, call: Call, arg: int) -> None:
-    args = [(a, ffi.NULL if a == arg else memory._handle) for a, memory in call.args.items()]
-    assert execute_list(call, stream, args) == INVALID
-    assert NAMES[arg] in last_error()
-    call.assert_untouched()
-
-
-@every_argument
-def test_another_type(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
-    was = call.args[arg].md
-    if arg in HOST:
-        call.args[arg] = zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar("bf16"), 1)
-        refuse(stream, call, NAMES[arg], "bf16", was.data_type)
-        return
-    call.args[arg] = zemm.Memory(zemm.MemoryDesc(was.dims, "f64"), engine)
-    refuse(stream, call, NAMES[arg], "f64", was.data_type)
-
-
-@every_argument
-def test_another_shape(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
-    if arg in HOST:
-        call.args[arg] = zemm.Memory(zemm.MemoryDesc((0,), call.args[arg].md.data_type), engine)
-        refuse(stream, call, NAMES[arg], "1 dense elements")
-        return
-    was = call.args[arg].md
-    # A parameter may have more elements than the primitive reads, but not fewer.
-    more = -1 if arg & PARAMETERS else 2
-    dims = (*was.dims[:-1], was.dims[-1] + more)
-    call.args[arg] = zemm.Memory(zemm.MemoryDesc(dims, was.data_type), engine)
-    refuse(stream, call, NAMES[arg], "x".join(map(str, dims)))
 
 
 TENSOR_PARAMETERS = [arg for arg in NAMES if arg & PARAMETERS and arg not in HOST]
 
 
+def strided(dims: tuple[int, ...], dt: Any, layout: str) -> zemm.MemoryDesc:
+    if layout == "part":
+        return zemm.MemoryDesc([dim + 2 for dim in dims], dt).submemory(dims, [1] * len(dims))
+    wide = [2 * math.prod(dims[d + 1 :]) for d in range(len(dims))]
+    across = [math.prod(dims[:d]) for d in range(len(dims))]
+    return zemm.MemoryDesc(dims, dt, strides=wide if layout == "wide" else across)
+
+
 @pytest.mark.parametrize("arg", TENSOR_PARAMETERS)
-@pytest.mark.parametrize("layout", ["wide", "transposed", "part"])
-def test_a_parameter_s_strides(call: Call, arg: int, layout: str) -> None:
-    """A memory with the dimensions of a parameter may have any strides, and be a part of a larger one."""
+@pytest.mark.parametrize("layout", ["wide", "transposed", "part", "flat"])
+def test_a_parameter_s_strides(engine: zemm.Engine, call: Call, arg: int, layout: str) -> None:
+    """A memory with the dimensions of a parameter may have any strides, and be a part of a larger one. Those
+    of other dimensions are read as dense, as oneDNN does. They only have to be large enough.
+    """
     was = call.args[arg]
     dims, dt = was.md.dims, was.md.data_type
-    if layout == "wide":
-        md = zemm.MemoryDesc(dims, dt, strides=[2 * math.prod(dims[d + 1 :]) for d in range(len(dims))])
-    elif layout == "transposed":
-        md = zemm.MemoryDesc(dims, dt, strides=[math.prod(dims[:d]) for d in range(len(dims))])
+    if layout == "flat":
+        call.args[arg] = zemm.Memory(zemm.MemoryDesc((math.prod(dims), 1, 1, 1, 1), dt), engine, was.read())
     else:
-        md = zemm.MemoryDesc([dim + 2 for dim in dims], dt).submemory(dims, [1] * len(dims))
-    call.args[arg] = zemm.reorder(was, md)
+        call.args[arg] = zemm.reorder(was, strided(dims, dt, layout))
     call.execute()
     call.check()
 
@@ -178,16 +195,6 @@ def test_a_refused_execution_submits_nothing(
     call.check()
 
 
-@pytest.mark.parametrize("arg", TENSOR_PARAMETERS)
-def test_a_parameter_s_dims_do_not_matter(engine: zemm.Engine, call: Call, arg: int) -> None:
-    """Memories of other dimensions are read as dense, as oneDNN does. They only have to be large enough."""
-    was = call.args[arg]
-    md = zemm.MemoryDesc((math.prod(was.md.dims), 1, 1, 1, 1), was.md.data_type)
-    call.args[arg] = zemm.Memory(md, engine, was.read())
-    call.execute()
-    call.check()
-
-
 @pytest.mark.parametrize("arg", sorted(HOST))
 def test_a_buffer_for_a_host_scalar(engine: zemm.Engine, call: Call, arg: int) -> None:
     """As in oneDNN, a CPU engine takes the value from an ordinary memory, too."""
@@ -198,34 +205,8 @@ def test_a_buffer_for_a_host_scalar(engine: zemm.Engine, call: Call, arg: int) -
     call.check()
 
 
-@pytest.mark.parametrize("arg", sorted(NAMES.keys() - HOST))
-def test_host_scalar_for_a_tensor(stream: zemm.Stream, call: Call, arg: int) -> None:
-    scalar = zemm.MemoryDesc.host_scalar(call.args[arg].md.data_type)
-    call.args[arg] = zemm.Memory.host_scalar(scalar, 1)
-    refuse(stream, call, NAMES[arg], "host scalar")
-
-
-@pytest.mark.parametrize("arg", [SRC, WEIGHTS, DST])
-def test_another_layout(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
-    was = call.args[arg].md
-    call.args[arg] = zemm.Memory(zemm.MemoryDesc(was.dims, was.data_type, "ba"), engine)
-    refuse(stream, call, NAMES[arg], "ba")
-
-
-@pytest.mark.parametrize("arg", sorted(NAMES.keys() - HOST))
-def test_another_engine_s_memory(stream: zemm.Stream, call: Call, arg: int) -> None:
-    call.args[arg] = zemm.Memory(call.args[arg].md, zemm.Engine("cpu"))
-    refuse(stream, call, NAMES[arg], "another engine")
-
-
 def test_another_engine_s_stream(call: Call) -> None:
     refuse(zemm.Stream(zemm.Engine("cpu")), call, "stream", "engine")
-
-
-@pytest.mark.parametrize("arg", sorted(NAMES.keys() - HOST))
-def test_memory_without_data(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
-    call.args[arg] = zemm.Memory.from_handle(call.args[arg].md, engine, 0)
-    refuse(stream, call, NAMES[arg], "no data")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamic quantisation on the device: scales, zero points, values and sums equal numpy's bit for
-bit.
+"""Dynamic quantisation on the device, by a reorder and by the primitive dynamic_quantize: scales, zero
+points, values and sums equal numpy's bit for bit.
 """
 
 import re
@@ -13,12 +13,32 @@ import zemm
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support_execute import memory_of
 from zemm import ARG, ARG_DST, ARG_FROM, ARG_TO
 
 SOURCES = ("f32", "f16", "bf16")
 SCALES, ZERO_POINTS = ARG["ATTR_SCALES"] | ARG_DST, ARG["ATTR_ZERO_POINTS"] | ARG_DST
 REDUCTIONS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG_DST
 Floats = NDArray[np.floating]
+OUTPUTS = (ARG_DST, zemm.ARG_DYNAMIC_SCALE, zemm.ARG_DYNAMIC_ZERO_POINT, zemm.ARG_DYNAMIC_REDUCTIONS)
+
+
+def dynamic(
+    engine: zemm.Engine, memories: dict[int, zemm.Memory], **options: zemm.Attr
+) -> zemm.DynamicQuantizePrimitiveDesc:
+    mds = [memories[arg].md if arg in memories else None for arg in (zemm.ARG_SRC, *OUTPUTS)]
+    return zemm.DynamicQuantizePrimitiveDesc(engine, *mds, **options)  # type: ignore[arg-type]
+
+
+def quantised(engine: zemm.Engine, x: Floats, want: dict[int, np.ndarray], **options: zemm.Attr) -> None:
+    """The primitive makes these outputs of x."""
+    memories = {arg: memory_of(engine, np.full_like(a, 77)) for arg, a in want.items()}
+    memories[zemm.ARG_SRC] = memory_of(engine, x)
+    stream = zemm.Stream(engine)
+    zemm.Primitive(dynamic(engine, memories, **options)).execute(stream, memories)
+    stream.wait()
+    for arg, values in want.items():
+        np.testing.assert_array_equal(memories[arg].as_numpy(), values)
 
 
 def compare(
@@ -38,11 +58,15 @@ def compare(
         assert a.shape == b.shape
         wrong = a != b
         assert not wrong.any(), f"{wrong.sum()} of {a.size}: {a[wrong][:5]} in numpy, {b[wrong][:5]}"
+    attr = zemm.Attr()
+    if reduced_range:
+        attr.set_reduced_range(ARG_DST)
+    outputs = [arg for arg in OUTPUTS if dtype == "u8" or arg != zemm.ARG_DYNAMIC_ZERO_POINT]
+    quantised(engine, x, dict(zip(outputs, want, strict=True)), attr=attr)
 
 
 # Group sizes below 16, multiples of 16, and sizes in between. A vector has 16 elements.
 @pytest.mark.quick(cases=lambda src, scale_dtype, dtype: (src, scale_dtype, dtype) == ("f16", "f16", "s8"))
-@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("src", SOURCES)
@@ -317,3 +341,50 @@ def test_parameters_in_one_place(engine: zemm.Engine) -> None:
     src, dst = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine, x), zemm.MemoryDesc(x.shape, "u8")
     with pytest.raises(zemm.InvalidArgumentsError, match="a place each, and stride 0 gives them one"):
         primitive(engine, src, dst, 32, 96, lambda stride: 100 * stride if stride > 1 else 0)
+
+
+# ---- the primitive alone
+
+
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize("shape", [(96,), (1, 96), (5, 7), (2, 3, 16)])
+def test_a_tensor(engine: zemm.Engine, shape: tuple[int, ...], dtype: str) -> None:
+    """One scale for all, with and without sums."""
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    values, *others = zemm.quantize_activations(x.reshape(1, -1), x.size, dtype=dtype)
+    outputs = [arg for arg in OUTPUTS if dtype == "u8" or arg != zemm.ARG_DYNAMIC_ZERO_POINT]
+    want = dict(
+        zip(outputs, (values.reshape(shape), *(o.reshape([1] * x.ndim) for o in others)), strict=True)
+    )
+    quantised(engine, x, want)
+    del want[zemm.ARG_DYNAMIC_REDUCTIONS]
+    quantised(engine, x, want)
+
+
+def test_queries(engine: zemm.Engine) -> None:
+    x, dst = zemm.MemoryDesc((4, 96), "f32"), zemm.MemoryDesc((4, 96), "u8")
+    scale, parameter = zemm.MemoryDesc((4, 3), "f16"), zemm.MemoryDesc((4, 3), "s32")
+    pd = zemm.DynamicQuantizePrimitiveDesc(engine, x, dst, scale, parameter, parameter)
+    assert pd.query_md("src_md") == x
+    assert [pd.query_md("dst_md", i) for i in range(4)] == [dst, scale, parameter, parameter]
+    assert pd.impl_info == "quantize"
+
+
+@pytest.mark.parametrize("arg", [ARG_DST, zemm.ARG_DYNAMIC_SCALE, zemm.ARG_DYNAMIC_REDUCTIONS])
+def test_a_memory_that_is_too_small(engine: zemm.Engine, arg: int) -> None:
+    """Or missing: nothing is written."""
+    arrays = {ARG_DST: np.full((4, 96), 77, np.int8), zemm.ARG_DYNAMIC_SCALE: np.full((4, 1), 77, np.float32)}
+    arrays |= {zemm.ARG_SRC: np.ones((4, 96), np.float32)}
+    arrays |= {zemm.ARG_DYNAMIC_REDUCTIONS: np.full((4, 1), 77, np.int32)}
+    right = {a: memory_of(engine, array) for a, array in arrays.items()}
+    primitive, stream = zemm.Primitive(dynamic(engine, right)), zemm.Stream(engine)
+    less = memory_of(engine, arrays[arg][:3])
+    needed = "was made for s8 4x96" if arg == ARG_DST else "needs 4 dense elements"
+    for args, sentence in (
+        (right | {arg: less}, f"ARG_.*the primitive {needed}"),
+        ({a: m for a, m in right.items() if a != arg}, "ARG_"),
+    ):
+        with pytest.raises(zemm.InvalidArgumentsError, match=sentence):
+            primitive.execute(stream, args)
+    stream.wait()
+    assert all((right[a].as_numpy() == 77).all() for a in OUTPUTS if a in right)

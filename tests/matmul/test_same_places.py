@@ -92,10 +92,6 @@ def test_parameters(stream: zemm.Stream, arg: int, view: Callable[[Md], Md]) -> 
     execute(stream, EVERYTHING, arg, view)
 
 
-def matmul(engine: zemm.Engine, src: Md, weights: Md, dst: Md) -> zemm.Primitive:
-    return zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, src, weights, dst))
-
-
 def run(pd: zemm.MatmulPrimitiveDesc, stream: zemm.Stream, src: zemm.Memory) -> np.ndarray:
     """dst, with weights that are the numbers from 0 on."""
     sizes = (pd.query_md("weights_md").size // 4, pd.query_md("dst_md").size // 4)

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 import zemm
 from support_execute import dst_of, memory_of
+from support_sparse import parts_of, sparse_memory
+from zemm import ARG_FROM, ARG_TO
+from zemm.primitive import PrimitiveDesc
 
 SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
 M, K, N = 5, 12, 7
@@ -17,27 +20,6 @@ RNG = np.random.default_rng(3)
 
 def dense(*dims: int, dt: Any = "f32") -> zemm.MemoryDesc:
     return zemm.MemoryDesc(dims, dt, tag="ab")
-
-
-def parts_of(kind: str, matrix: np.ndarray) -> list[np.ndarray]:
-    """The values and the indices of the elements that are not 0."""
-    rows, columns = (index.astype(np.int32) for index in np.nonzero(matrix))
-    values = matrix[rows, columns].astype(np.float32)
-    if kind == "coo":
-        return [values, rows, columns]
-    ends = np.cumsum(np.bincount(rows, minlength=matrix.shape[0]))
-    return [values, columns, np.concatenate([[0], ends]).astype(np.int32)]
-
-
-def sparse_memory(
-    engine: zemm.Engine, kind: str, shape: tuple[int, int], parts: list[np.ndarray]
-) -> zemm.Memory:
-    make = zemm.MemoryDesc.csr if kind == "csr" else zemm.MemoryDesc.coo
-    memory = zemm.Memory(make(shape, "f32", len(parts[0])), engine)
-    for index, part in enumerate(parts):
-        if part.size:
-            memory.write(part, index)
-    return memory
 
 
 @pytest.mark.parametrize("kind", ["csr", "coo"])
@@ -59,7 +41,7 @@ def test_results(engine: zemm.Engine, stream: zemm.Stream, kind: str, stored: in
 @pytest.mark.parametrize("kind", ["csr", "coo"])
 def test_zero_points_of_src(engine: zemm.Engine, stream: zemm.Stream, kind: str) -> None:
     """They are subtracted from zeros that are not stored, too: weights are integers that become floats."""
-    matrix = np.where(RNG.random((M, K)) < 0.4, RNG.integers(1, 9, (M, K)), 0).astype(np.float32)
+    matrix: np.ndarray = np.where(RNG.random((M, K)) < 0.4, RNG.integers(1, 9, (M, K)), 0).astype(np.float32)
     other = RNG.integers(-4, 5, (K, N)).astype(np.int8)
     src = sparse_memory(engine, kind, (M, K), parts_of(kind, matrix))
     attr = zemm.Attr()
@@ -91,64 +73,33 @@ WRONG: dict[str, tuple[str, int, dict[int, int], str]] = {
 }
 
 
+@pytest.mark.parametrize("use", ["src", "weights", "reorder of s32", "reorder of s64"])
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("arg", ["src", "weights"])
-def test_wrong_indices(engine: zemm.Engine, name: str, arg: str) -> None:
+def test_wrong_indices(engine: zemm.Engine, name: str, use: str) -> None:
     """They are refused before anything is written."""
     kind, part, changes, sentence = WRONG[name]
     matrix = np.zeros((M, K), np.float32)
     matrix[:, [2, 5, 9]] = 1
-    parts = parts_of(kind, matrix)
+    parts = parts_of(kind, matrix, use[-3:] if "reorder" in use else "s32")
     for at, index in changes.items():
         parts[part][at] = index
     sparse = sparse_memory(engine, kind, (M, K), parts)
-    dims = (M, N) if arg == "src" else (N, K)
-    other = memory_of(engine, np.ones((K, N) if arg == "src" else (N, M), np.float32))
-    dst = memory_of(engine, np.full(dims, 5, np.float32))
-    given = {SRC: sparse, WEIGHTS: other} if arg == "src" else {SRC: other, WEIGHTS: sparse}
-    pd = zemm.MatmulPrimitiveDesc(engine, given[SRC].md, given[WEIGHTS].md, dst.md)
-    primitive, stream = zemm.Primitive(pd), zemm.Stream(engine)
-    with pytest.raises(zemm.InvalidArgumentsError, match=f"{arg}: .*{sentence}"):
-        primitive.execute(stream, given | {DST: dst})
-    assert (dst.read().view(np.float32) == 5).all()
-
-
-CSR = zemm.MemoryDesc.csr
-REFUSALS = {
-    "both": (CSR((M, K), "f32", 3), CSR((K, N), "f32", 3), dense(M, N), "both sparse"),
-    "dst": (dense(M, K), dense(K, N), CSR((M, N), "f32", 3), "dst: the csr encoding"),
-    "indices": (CSR((M, K), "f32", 3, "s64", "s64"), dense(K, N), dense(M, N), "indices of s64"),
-    "indices of s8": (CSR((M, K), "f32", 3, "s8"), dense(K, N), dense(M, N), "indices of s8"),
-    "pointers": (CSR((M, K), "f32", 3, "s32", "f16"), dense(K, N), dense(M, N), "indices of f16"),
-    "values": (CSR((M, K), "s8", 3), dense(K, N, dt="s8"), dense(M, N), "csr encoding needs f32 or f16"),
-    "packed src": (
-        zemm.MemoryDesc.packed((M, K), "s8", 3),
-        dense(K, N, dt="s8"),
-        dense(M, N),
-        "src: the packed",
-    ),
-    "packed u8": (
-        dense(M, K, dt="s8"),
-        zemm.MemoryDesc.packed((K, N), "u8", 3),
-        dense(M, N),
-        "needs s8, not u8",
-    ),
-    "packed f32": (dense(M, K), zemm.MemoryDesc.packed((K, N), "f32", 3), dense(M, N), "needs s8, not f32"),
-    "grouped": (
-        dense(M, K),
-        dense(K, N),
-        zemm.MemoryDesc.grouped((M, N), "f32", 0, 2),
-        "dst: grouped, but src",
-    ),
-    "nnz": (CSR((M, K), "f32", zemm.RUNTIME_DIM), dense(K, N), dense(M, N), "known number of values"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSALS)
-def test_refusals(engine: zemm.Engine, name: str) -> None:
-    src, weights, dst, sentence = REFUSALS[name]
-    with pytest.raises(zemm.UnimplementedError, match=sentence):
-        zemm.MatmulPrimitiveDesc(engine, src, weights, dst)
+    if "reorder" in use:
+        dst = memory_of(engine, np.full((M, K), 5, np.float32))
+        pd: PrimitiveDesc = zemm.ReorderPrimitiveDesc(engine, sparse.md, dst.md)
+        args = {ARG_FROM: sparse, ARG_TO: dst}
+    else:
+        is_src = use == "src"
+        dst = memory_of(engine, np.full((M, N) if is_src else (N, K), 5, np.float32))
+        other = memory_of(engine, np.ones((K, N) if is_src else (N, M), np.float32))
+        args = {SRC: sparse, WEIGHTS: other} if is_src else {SRC: other, WEIGHTS: sparse}
+        pd = zemm.MatmulPrimitiveDesc(engine, args[SRC].md, args[WEIGHTS].md, dst.md)
+        args[DST] = dst
+    with pytest.raises(
+        zemm.InvalidArgumentsError, match=f"{'weights' if use == 'weights' else 'src'}: .*{sentence}"
+    ):
+        zemm.Primitive(pd).execute(zemm.Stream(engine), args)
+    assert (dst.as_numpy() == 5).all()
 
 
 def test_coo_parts(engine: zemm.Engine) -> None:

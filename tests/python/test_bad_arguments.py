@@ -152,6 +152,27 @@ def test_right_arguments_are_taken(objects: Objects, name: str) -> None:
     call(**arguments)
 
 
+TYPED = [
+    (name, argument)
+    for name, call in CALLABLES.items()
+    for argument, parameter in parameters_of(call).items()
+    if "TorchDType" in str(parameter.annotation) and argument != "post_ops"
+]
+TYPED.remove(("PackedInt3", "data_type"))  # numpy has no type of 3 bits
+
+
+@pytest.mark.parametrize(("name", "argument"), TYPED)
+def test_types_are_taken_in_any_spelling(objects: Objects, name: str, argument: str) -> None:
+    call, arguments = objects.call(name)
+    right = arguments[argument]
+    if right in (None, "undef"):
+        right = "u8" if "weights" in argument else "f32"
+    dtype = zemm.numpy_dtype(right)
+    for spelling in (right, dtype, dtype.name, dtype.type):
+        call, arguments = objects.call(name)
+        call(**{**arguments, argument: spelling})
+
+
 NOTHING = type("Nothing", (), {})()
 ARRAYS = {
     f"{np.dtype(dtype).name} {shape}": np.zeros(shape, dtype)

@@ -153,9 +153,7 @@ md.permute_axes((0,)) -- (0,) -- 2
 md.submemory((1, 1), (0,)) -- (0,)
 md.part_size(1) -- index of a buffer -- is 1
 numpy_dtype("f99") -- f99
-dtype_name(np.complex64) -- complex64
 # ---- memories
-Memory(md, "cpu") -- engine is 'cpu' -- zemm.Engine('cpu')
 Memory(scalar, engine) -- md is -- zemm.Memory.host_scalar
 Memory.host_scalar(md, 1.0) -- md is -- MemoryDesc.host_scalar
 Memory.host_scalar(scalar, 1.0).write(np.float32(2)) -- host scalar
@@ -168,7 +166,6 @@ Memory.from_handle(GROUPED, engine, 8) -- handles
 Memory.from_handle(GROUPED, engine, [8, "0x10"]) -- address is '0x10'
 memory.read(3) -- index -- is 3
 memory.write(VALUES.tolist()) -- float32
-memory.write([1, 2, 3]) -- float32
 CSR.write(np.arange(7, dtype=np.float32)) -- wants
 CSR.write(np.arange(8, dtype=np.float16)) -- wants
 CSR.write(np.arange(7), index=1) -- wants
@@ -231,7 +228,6 @@ quantize_activations(DEVICE, 48) -- 64 -- 48
 quantize_activations(DEVICE, 8421505, dtype="u8") -- sums of 8421504 u8
 quantize_activations(DEVICE, 16909321) -- sums of 16909320 s8
 quantize_activations(DEVICE, 32, "e8m0") -- e8m0
-quantize_activations(DEVICE, 32, dtype="s4") -- s4
 quantize_activations(DEVICE, 32, engine=Engine("cpu")) -- engine
 quantize_activations(Memory(MemoryDesc((64,), "f32"), engine), 32) -- two dimensions
 quantize_activations(ones((3, 100)), 32) -- has 4 groups of 32, as many as of 25

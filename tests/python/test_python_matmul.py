@@ -64,7 +64,6 @@ def test_types(engine: zemm.Engine, types: tuple[Any, Any]) -> None:
 
 
 @pytest.mark.quick(cases=lambda src, name: (src, name) in ((S8, "s4"), (F32, "u4"), (BF16, "f4_e2m1")))
-@pytest.mark.each_value
 @pytest.mark.parametrize("name", ["s4", "u4", "u2", "f4_e2m1"])
 @pytest.mark.parametrize("src", [S8, F32, F8[1], BF16])
 def test_weights_in_parts_of_bytes(engine: zemm.Engine, src: Any, name: Any) -> None:

@@ -2,13 +2,15 @@
 """Reorders into and out of parts of blocked tensors. Everything around a part keeps its bytes."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 import zemm
 from support_layout import Array, Buffer, Layout, pack, unpack
+from test_quantize_floats import MODES, attr_of, expected
 from test_reorder import converted, values_of
-from zemm import ARG_FROM, ARG_TO
+from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_TO
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]  # dims, offsets
 
@@ -56,19 +58,19 @@ def plain(dims: tuple[int, ...], data_type: str) -> Layout:
     return Layout(dims, data_type, strides=tuple(strides))
 
 
-def expected(layout: Layout, before: Array, box: Box, values: Array) -> Array:
+def after(layout: Layout, before: Array, box: Box, values: Array) -> Array:
     """The expected tensor. The whole tensor's padding becomes 0 where it follows the part's own
     elements.
     """
     dims, offsets = box
-    places, after = layout.places(), before.copy()
+    places, made = layout.places(), before.copy()
     ends = [o + d for d, o in zip(dims, offsets, strict=True)]
     padded = [
         whole if end == n else end for end, n, whole in zip(ends, layout.dims, layout.padded, strict=True)
     ]
-    after[places[tuple(slice(o, end) for o, end in zip(offsets, padded, strict=True))]] = 0
-    after[places[tuple(slice(o, end) for o, end in zip(offsets, ends, strict=True))]] = values
-    return after
+    made[places[tuple(slice(o, end) for o, end in zip(offsets, padded, strict=True))]] = 0
+    made[places[tuple(slice(o, end) for o, end in zip(offsets, ends, strict=True))]] = values
+    return made
 
 
 def into_part(
@@ -86,7 +88,7 @@ def into_part(
     stream = zemm.Stream(engine)
     zemm.Primitive(pd).execute(stream, {ARG_FROM: src.memory, ARG_TO: dst})
     stream.wait()
-    want = pack(expected(layout, before, box, values), layout.data_type)
+    want = pack(after(layout, before, box, values), layout.data_type)
     wrong = np.flatnonzero(data != want)
     assert wrong.size == 0, f"{box} by {pd.impl_info}: {wrong.size} bytes, the first at {wrong[0]}"
     return pd.impl_info
@@ -96,7 +98,10 @@ def packed_tags(data_type: str) -> tuple[str, str]:
     return ("BA16a64b", "aCB16b64c") if data_type == "f32" else ("BA16a64b4a", "aCB16b64c4b")
 
 
-@pytest.mark.parametrize(("src_dt", "dst_dt"), [("u8", "u8"), ("f32", "f32"), ("f32", "s8"), ("u4", "u4")])
+TYPES = [("u8", "u8"), ("f32", "f32"), ("f32", "s8"), ("u4", "u4"), ("f64", "bf16")]
+
+
+@pytest.mark.parametrize(("src_dt", "dst_dt"), TYPES)
 @pytest.mark.parametrize("tag", PARENTS)
 def test_neighbours_are_not_written(engine: zemm.Engine, tag: str, src_dt: str, dst_dt: str) -> None:
     layout = Layout(PARENTS[tag], dst_dt, tag)
@@ -108,7 +113,8 @@ def test_neighbours_are_not_written(engine: zemm.Engine, tag: str, src_dt: str, 
         for implementation in (0, 1):
             names.add(into_part(engine, layout, box, src, converted(values, dst_dt), implementation))
     packs = src_dt == dst_dt and tag in packed_tags(dst_dt)
-    assert names - {""} == ({"reorder", "reorder_pack"} if packs else {"reorder"})
+    general = "reorder_f64" if src_dt == "f64" else "reorder"
+    assert names - {""} == {general, *(["reorder_pack"] if packs else [])}
 
 
 @pytest.mark.quick(cases=lambda data_type: data_type in ("u8", "u2"))
@@ -141,14 +147,60 @@ def test_packing_in_lanes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, 
     assert refused
 
 
+@pytest.mark.parametrize("to", ["f32", "f64"])
 @pytest.mark.parametrize("tag", PARENTS)
-def test_parts_are_read(engine: zemm.Engine, tag: str) -> None:
+def test_parts_are_read(engine: zemm.Engine, tag: str, to: str) -> None:
     layout = Layout(PARENTS[tag], "f32", tag)
     whole = Buffer(layout, engine, 1)
     values = values_of(layout.dims, "f32", 2)
     whole.put(values)
     for dims, offsets in parts_of(layout):
         part = zemm.Memory.from_handle(layout.md().submemory(dims, offsets), engine, whole.memory.handle)
-        read = zemm.reorder(part, zemm.MemoryDesc(dims, "f32")).as_numpy()
+        read = zemm.reorder(part, zemm.MemoryDesc(dims, to)).as_numpy()
         box = tuple(slice(o, o + d) for d, o in zip(dims, offsets, strict=True))
         np.testing.assert_array_equal(read, values[box])
+
+
+PARENT = (72, 160)
+PARTS = [
+    ((72, 160), (0, 0)),
+    ((16, 64), (16, 32)),
+    ((5, 32), (16, 0)),
+    ((24, 96), (48, 64)),
+    ((8, 128), (64, 32)),
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("tag", ["AB16b16a", "BA8a32b", "aB32b", "Ab8a"])
+@pytest.mark.parametrize("dst_dt", ["f8_e4m3", "f4_e2m1"])
+@pytest.mark.parametrize(("dims", "offsets"), PARTS)
+def test_quantised_parts(
+    engine: zemm.Engine, dims: tuple[int, ...], offsets: tuple[int, ...], dst_dt: str, tag: str, mode: str
+) -> None:
+    """Groups of 4-bit elements may share bytes with what is outside of the part."""
+    rng = np.random.default_rng(1)
+    layout = Layout(PARENT, dst_dt, tag)
+    data = rng.integers(1, 256, layout.md().size, np.uint8)
+    before = unpack(data.copy(), dst_dt)
+    whole = zemm.Memory(layout.md(), engine, data)
+    part = zemm.Memory.from_handle(layout.md().submemory(dims, offsets), engine, whole.handle, keep=whole)
+    x = rng.standard_normal(dims).astype(np.float32)
+    values, scales = expected(x, dst_dt, mode)
+    pd = zemm.ReorderPrimitiveDesc(engine, zemm.MemoryDesc(dims, "f32"), part.md, attr_of(2, mode))
+    found = zemm.Memory(pd.query_md("exec_arg_md", ARG_ATTR_SCALES | ARG_DST), engine)
+    args = {
+        ARG_FROM: zemm.Memory(zemm.MemoryDesc(dims, "f32"), engine, x),
+        ARG_TO: part,
+        ARG_ATTR_SCALES | ARG_DST: found,
+    }
+    stream = zemm.Stream(engine)
+    zemm.Primitive(pd).execute(stream, args)
+    stream.wait()
+    np.testing.assert_array_equal(found.as_numpy().view(np.uint8), scales.view(np.uint8))
+    places = layout.places()
+    inside: Any = tuple(slice(n) for n in PARENT)
+    want = before[places[inside]]
+    want[tuple(slice(o, o + n) for o, n in zip(offsets, dims, strict=True))] = values
+    got = unpack(data, dst_dt)[places[inside]]
+    np.testing.assert_array_equal(got.view(np.uint8), want.view(np.uint8))

@@ -91,21 +91,3 @@ def test_the_seed_is_needed(engine: zemm.Engine) -> None:
     src, dst = (Buffer(Layout((4,), dt, "a"), engine, 1) for dt in ("f32", "f8_e4m3"))
     with pytest.raises(zemm.InvalidArgumentsError, match="ROUNDING_SEED is missing"):
         run(engine, src, dst, attr_of())
-
-
-@pytest.mark.parametrize(
-    "types",
-    [("f32", "bf16"), ("f32", "f4_e2m1"), ("s8", "f8_e4m3"), ("f64", "f8_e4m3"), ("f8_e5m2", "f8_e4m3")],
-)
-def test_other_types(engine: zemm.Engine, types: tuple[Any, Any]) -> None:
-    mds = [zemm.MemoryDesc((4, 8), dt) for dt in types]
-    with pytest.raises(
-        zemm.UnimplementedError, match=f"stochastic rounding .* not from {types[0]} to {types[1]}"
-    ):
-        zemm.ReorderPrimitiveDesc(engine, *mds, attr_of())
-
-
-def test_sparse_tensors(engine: zemm.Engine) -> None:
-    csr = zemm.MemoryDesc.csr((4, 8), "f8_e4m3", 3)
-    with pytest.raises(zemm.UnimplementedError, match=r"excludes .* sparse"):
-        zemm.ReorderPrimitiveDesc(engine, zemm.MemoryDesc((4, 8), "f32"), csr, attr_of())

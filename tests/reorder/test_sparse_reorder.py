@@ -10,6 +10,7 @@ import pytest
 import zemm
 from hypothesis import strategies as st
 from support_layout import Buffer
+from support_sparse import parts_of, sparse_md, sparse_memory
 from support_tiers import random_cases
 from test_reorder import layouts
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
@@ -17,30 +18,6 @@ from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
 Array = np.ndarray[Any, Any]
 KINDS = ("csr", "coo")
 VALUES = ("f32", "f16", "bf16", "f64", "f8_e5m2", "f8_e4m3", "s32", "s8", "u8", "s64")
-INDICES = {"s32": np.int32, "s64": np.int64}
-
-
-def sparse_md(kind: str, dims: tuple[int, int], dt: Any, nnz: int, indices: Any = "s32") -> zemm.MemoryDesc:
-    if kind == "csr":
-        return zemm.MemoryDesc.csr(dims, dt, nnz, indices, indices)
-    return zemm.MemoryDesc.coo(dims, dt, nnz, indices)
-
-
-def parts_of(kind: str, matrix: Array, indices: str = "s32") -> list[Array]:
-    """The buffers that stand for a matrix."""
-    dtype = INDICES[indices]
-    rows, columns = (index.astype(dtype) for index in np.nonzero(matrix))
-    if kind == "coo":
-        return [matrix[rows, columns], rows, columns]
-    ends = np.cumsum(np.bincount(rows, minlength=matrix.shape[0]))
-    return [matrix[rows, columns], columns, np.concatenate([[0], ends]).astype(dtype)]
-
-
-def put(memory: zemm.Memory, parts: list[Array]) -> zemm.Memory:
-    for index, part in enumerate(parts):
-        if part.size:
-            memory.write(np.ascontiguousarray(part).view(np.uint8), index)
-    return memory
 
 
 def check_parts(memory: zemm.Memory, want: list[Array]) -> None:
@@ -69,7 +46,7 @@ def matrix_of(rng: np.random.Generator, dims: tuple[int, int], dt: str, density:
 
 dims = st.tuples(st.integers(1, 40), st.integers(1, 40))
 densities = st.sampled_from([0.0, 0.1, 0.5, 1.0])
-sparse_tensors = st.tuples(dims, st.sampled_from(KINDS), st.sampled_from(list(INDICES)))
+sparse_tensors = st.tuples(dims, st.sampled_from(KINDS), st.sampled_from(["s32", "s64"]))
 
 
 @random_cases(quick=12, full=60)
@@ -96,7 +73,7 @@ def test_sparse_to_dense(engine: zemm.Engine, data: st.DataObject) -> None:
     seed = data.draw(st.integers(0, 2**32))
     matrix = matrix_of(np.random.default_rng(seed), shape, "u8", data.draw(densities))
     parts = parts_of(kind, matrix.astype(zemm.numpy_dtype(src_dt)), indices)
-    src = put(zemm.Memory(sparse_md(kind, shape, src_dt, parts[0].size, indices), engine), parts)
+    src = sparse_memory(engine, kind, shape, parts)
     dst = Buffer(data.draw(layouts(shape, dst_dt)), engine, seed)
     want = dst.with_tensor(matrix.astype(zemm.numpy_dtype(dst_dt)))
     assert run(engine, src, dst.memory) == "densify"
@@ -108,9 +85,8 @@ def test_sparse_to_dense(engine: zemm.Engine, data: st.DataObject) -> None:
 def test_sparse_to_sparse(engine: zemm.Engine, kinds: tuple[str, str], types: tuple[str, str]) -> None:
     matrix = matrix_of(np.random.default_rng(0), (30, 20), "f32", 0.3)
     parts, want = (parts_of(kind, matrix, dt) for kind, dt in zip(kinds, types, strict=True))
-    mds = [sparse_md(kind, (30, 20), "f32", parts[0].size, dt) for kind, dt in zip(kinds, types, strict=True)]
-    dst = zemm.Memory(mds[1], engine)
-    run(engine, put(zemm.Memory(mds[0], engine), parts), dst)
+    dst = zemm.Memory(sparse_md(kinds[1], (30, 20), "f32", want[0].size, types[1]), engine)
+    run(engine, sparse_memory(engine, kinds[0], (30, 20), parts), dst)
     check_parts(dst, want)
 
 
@@ -160,7 +136,8 @@ def test_wrong_nnz(engine: zemm.Engine, kind: str, nnz: int) -> None:
     src = zemm.Memory(zemm.MemoryDesc((3, 4), "f32"), engine, matrix)
     dst = zemm.Memory(sparse_md(kind, (3, 4), "f32", nnz), engine)
     before = [np.full(dst.md.part_size(i), 7, np.uint8) for i in range(3)]
-    put(dst, before)
+    for index, part in enumerate(before):
+        dst.write(part, index)
     with pytest.raises(
         zemm.InvalidArgumentsError, match=f"nnz {nnz}, but src has 5 elements that are not 0 as f32"
     ):
@@ -168,35 +145,10 @@ def test_wrong_nnz(engine: zemm.Engine, kind: str, nnz: int) -> None:
     check_parts(dst, before)
 
 
-WRONG: dict[str, tuple[str, int, int, int, str]] = {
-    "pointer": ("csr", 2, 1, 9, "pointer 2 is 4, smaller than 9"),
-    "pointer below 0": ("csr", 2, 1, -1, "pointer 1 is -1"),
-    "column": ("csr", 1, 0, 4, "column index 4 of value 0 is out of range"),
-    "columns": ("csr", 1, 1, 0, "column index 0 of value 1 is not above"),
-    "row": ("coo", 1, 4, 3, "row index 3 of value 4 is out of range"),
-    "rows": ("coo", 1, 2, 0, "column index 1 of value 2 is not above"),
-}
-
-
-@pytest.mark.parametrize("indices", INDICES)
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_indices(engine: zemm.Engine, name: str, indices: str) -> None:
-    kind, part, at, value, words = WRONG[name]
-    matrix = np.zeros((3, 4), np.float32)
-    matrix.flat[[0, 3, 5, 6, 11]] = 1
-    parts = parts_of(kind, matrix, indices)
-    parts[part][at] = value
-    src = put(zemm.Memory(sparse_md(kind, (3, 4), "f32", 5, indices), engine), parts)
-    dst = zemm.Memory(zemm.MemoryDesc((3, 4), "f32"), engine, np.full((3, 4), 7, np.float32))
-    with pytest.raises(zemm.InvalidArgumentsError, match=f"src: .*{words}"):
-        run(engine, src, dst)
-    assert (dst.as_numpy() == 7).all()
-
-
 def test_wide_index_is_not_cut(engine: zemm.Engine) -> None:
     """An index of s64 that would be right as s32."""
     parts = [np.ones(1, np.float32), np.array([1 << 32], np.int64), np.array([0, 1], np.int64)]
-    src = put(zemm.Memory(sparse_md("csr", (1, 4), "f32", 1, "s64"), engine), parts)
+    src = sparse_memory(engine, "csr", (1, 4), parts)
     with pytest.raises(zemm.InvalidArgumentsError, match="4294967296 of value 0 is out of range"):
         run(engine, src, zemm.Memory(zemm.MemoryDesc((1, 4), "f32"), engine))
 
@@ -208,59 +160,13 @@ def test_empty(engine: zemm.Engine) -> None:
     run(engine, dst, src)
 
 
-def md(data_type: str = "f32", **more: Any) -> zemm.MemoryDesc:
-    return zemm.MemoryDesc((4, 64), data_type, **more)
-
-
-def attr(*calls: tuple[Any, ...]) -> zemm.Attr:
-    made = zemm.Attr()
-    for what, *args in calls:
-        getattr(made, f"set_{what}")(*args)
-    return made
-
-
-def sum_of() -> zemm.PostOps:
-    ops = zemm.PostOps()
-    ops.append_sum(1.0)
-    return ops
-
-
-CSR = sparse_md("csr", (4, 64), "f32", 5)
-DYNAMIC = ("scales", ARG_DST, 3, (1, 32), "f32", False, "dynamic_fp")
-REFUSALS: dict[str, tuple[Any, Any, zemm.Attr | None, str]] = {
-    "4 bits": (md("u4"), sparse_md("csr", (4, 64), "u4", 5), None, "dst: values of u4"),
-    "e8m0": (sparse_md("coo", (4, 64), "e8m0", 5), md("e8m0"), None, "src: values of e8m0"),
-    "grouped": (zemm.MemoryDesc.grouped((4, 64), "f32", 0, 2), md(), None, "src: the grouped encoding"),
-    "packed": (md("s8"), zemm.MemoryDesc.packed((4, 64), "s8", 5), None, "dst: the packed .* no layout"),
-    "sum": (md(), CSR, attr(("post_ops", sum_of())), "sum needs a dense dst"),
-    "dynamic": (CSR, md("s8"), attr(DYNAMIC), "dense tensors"),
-    "nnz": (sparse_md("csr", (4, 64), "f32", zemm.RUNTIME_DIM), md(), None, "known number of values"),
-    "indices of s8": (zemm.MemoryDesc.csr((4, 64), "f32", 5, "s8"), md(), None, "indices of s8"),
-    "pointers of f32": (CSR, zemm.MemoryDesc.csr((4, 64), "f32", 5, "s32", "f32"), None, "indices of f32"),
-    "s64": (CSR, md("s64"), None, "conversion of data type s64"),
-    "large": (zemm.MemoryDesc.csr((4, 2**40), "f32", 5), zemm.MemoryDesc((4, 2**40), "f32"), None,
-              "indices of s32 do not reach 1099511627776"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REFUSALS)
-def test_refusals(engine: zemm.Engine, name: str) -> None:
-    src, dst, attributes, words = REFUSALS[name]
-    with pytest.raises(zemm.UnimplementedError, match=words):
-        zemm.ReorderPrimitiveDesc(engine, src, dst, attributes)
-
-
-def test_other_dims(engine: zemm.Engine) -> None:
-    with pytest.raises(zemm.InvalidArgumentsError, match=r"4x64.*4x65"):
-        zemm.ReorderPrimitiveDesc(engine, CSR, zemm.MemoryDesc((4, 65), "f32"))
-
-
 def test_other_nnz(engine: zemm.Engine) -> None:
     """A memory of another number of values is another descriptor."""
-    primitive = zemm.Primitive(zemm.ReorderPrimitiveDesc(engine, CSR, md()))
+    md = zemm.MemoryDesc((4, 64), "f32")
+    primitive = zemm.Primitive(zemm.ReorderPrimitiveDesc(engine, sparse_md("csr", (4, 64), "f32", 5), md))
     args = {
         ARG_FROM: zemm.Memory(sparse_md("csr", (4, 64), "f32", 6), engine),
-        ARG_TO: zemm.Memory(md(), engine),
+        ARG_TO: zemm.Memory(md, engine),
     }
     with pytest.raises(zemm.InvalidArgumentsError, match=r"csr, nnz 6, .* made for .*csr, nnz 5"):
         primitive.execute(zemm.Stream(engine), args)

@@ -132,6 +132,7 @@ def check(lines: list[str], when: str, allowed: tuple[str, ...], cache: Path, fo
     assert not [file for file in cache.iterdir() if file.suffix != ".zemm"]
 
 
+@pytest.mark.quick(cases=lambda limit: TABLE[limit] is not WORKS)
 @pytest.mark.each_value
 @pytest.mark.parametrize("when", ["first", "later"])
 @pytest.mark.parametrize("limit", TABLE)

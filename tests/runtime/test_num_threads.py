@@ -70,6 +70,7 @@ def test_refusals(engine: zemm.Engine) -> None:
         zemm.set_num_threads("2")  # type: ignore[arg-type]
 
 
+@pytest.mark.quick(cases=lambda text: text in ("abc", "1.5", "2"))
 @pytest.mark.parametrize(
     ("text", "says"),
     [

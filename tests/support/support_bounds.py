@@ -355,7 +355,7 @@ def after(op: PostOp, index: int, data: Values, x: Array, error: Array) -> tuple
         )
     if isinstance(op, Prelu):
         slopes = data[args.post_op_arg(index, WEI)]
-        return apply(lambda v: formulas.TENSOR_KINDS["prelu"](v, slopes), x, error, 1)
+        return apply(lambda v: formulas.TENSOR_KINDS["prelu"](None, v, slopes), x, error, 1)
     assert isinstance(op, Binary)
     first = data[args.post_op_arg(index, 2)]
     if op.name == "select":

@@ -118,7 +118,7 @@ def _find_host(x: Any) -> Host:
         from zemm._arrays import torch_tensors
 
         _HOSTS[torch_tensors.Tensor] = torch_tensors.HOST
-        if torch_tensors.is_tensor(x):
+        if isinstance(x, torch_tensors.Tensor):
             return torch_tensors.HOST
     return _NUMPY
 

@@ -45,10 +45,11 @@ def check_group(group: int, what: str = "group") -> None:
         raise InvalidArgumentsError(f"{what} is {check.shown(group)}, not a positive integer")
 
 
-def group_count(k: int, group: int, name: str, shape: Shape, what: str = "group") -> int:
-    """The number of groups of K, of which the last one may be shorter. what: the argument's name.
-    ValueError: group is no positive integer."""
-    check_group(group, what)
+def group_count(k: int, group: int, shape: Shape) -> int:
+    """The number of groups of x [.., K], of which the last one may be shorter. ValueError: group is no
+    positive integer, or the number could be that of other groups."""
+    check_group(group)
+    check_inferred(k, min(int(group), k), f"x {shape}")
     return groups_of(k, int(group))
 
 

@@ -34,10 +34,6 @@ _DTYPES = {name: dtype for dtype, name in _TYPES.items()}
 Tensor = torch.Tensor
 
 
-def is_tensor(x: Any) -> bool:
-    return isinstance(x, Tensor)
-
-
 class _Torch:
     def check(self, x: Any, name: str) -> Any:
         if not x.is_cpu:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm._arrays.scales import check_scales, group_count, scale_type_of, scales_of
+from zemm._arrays.scales import check_group, check_scales, scale_type_of, scales_of
 from zemm._library import check
 from zemm._library.lists import TYPES
 from zemm.errors import InvalidArgumentsError
@@ -63,7 +63,7 @@ def rule_of(w: NDArray[Any], bits: int, group: int | None, scale_dtype: ScaleDTy
         raise InvalidArgumentsError(f"w has shape {w.shape}, neither [K, N] nor [E, K, N]")
     k = w.shape[-2]
     if group is not None:
-        group_count(k, group, "w", w.shape)
+        check_group(group)
     return Rule(int(bits), k if group is None else min(int(group), k or 1), scale_type, is_signed)
 
 

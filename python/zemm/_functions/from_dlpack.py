@@ -81,7 +81,8 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
     if strides is not None and any(s < 0 for s in strides):
         raise InvalidArgumentsError(f"x has negative strides {strides}: copy it first")
     if tensor.lanes == 2:
-        dims, strides = halves(dims, _row_major(dims) if strides is None else strides)
+        strides = strides or tuple(prod(dims[d + 1 :]) for d in range(len(dims)))
+        dims, strides = halves(dims, strides)
         strides = None if 0 in dims else strides
     address = (tensor.data or 0) + tensor.byte_offset
     if address % numpy_dtype(name).itemsize:
@@ -92,7 +93,3 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
     memory = Memory.from_handle(md, engine, address, keep=capsule)
     memory.readonly = bool(flags & READ_ONLY)
     return memory
-
-
-def _row_major(dims: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(prod(dims[d + 1 :]) for d in range(len(dims)))

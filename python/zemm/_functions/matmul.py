@@ -25,7 +25,7 @@ from zemm._arrays.operands import (
     weights_zero_point_values,
     zero_point_values,
 )
-from zemm._arrays.scales import group_count
+from zemm._arrays.scales import check_group
 from zemm._functions.post_op_entries import append_entry
 from zemm._library import check
 from zemm._library.codes import items_of
@@ -212,12 +212,9 @@ def matmul(
         weights_dims = call.set_weights(b, b_dtype, packed_axis)
     if bias is not None:
         call.set_bias(bias)
-
-    for group, name, shape_of, k in (
-        (src_group, "src", a.shape, a.shape[-1]), (weights_group, "weights", dims, dims[-2])
-    ):  # fmt: skip
+    for what, group in (("src_group", src_group), ("weights_group", weights_group)):
         if group is not None:
-            group_count(k, group, name, shape_of, f"{name}_group")
+            check_group(group, what)
 
     def of_src(values: NDArray[Any], name: str, common: bool = True) -> Parameter:
         return describe_src(values, name, a.shape, len(call.dims), call.flat, common, src_group)
@@ -225,30 +222,25 @@ def matmul(
     def of_weights(values: NDArray[Any], name: str) -> Parameter:
         return describe(values, name, "weights", weights_dims, weights_group)
 
-    if src_scales is not None:
-        values = scale_values(src_scales, "src_scales")
-        call.scales("SRC", of_src(values, "src_scales"))
-    if src_zero_points is not None:
-        values = zero_point_values(src_zero_points, "src_zero_points")
-        call.zero_points("SRC", of_src(values, "src_zero_points"))
-    if weights_scales is not None:
-        values = scale_values(weights_scales, "weights_scales")
-        call.scales("WEIGHTS", of_weights(values, "weights_scales"))
-    if weights_zero_points is not None:
-        values = weights_zero_point_values(weights_zero_points, "weights_zero_points")
-        call.zero_points("WEIGHTS", of_weights(values, "weights_zero_points"))
-    if weights_offsets is not None:
-        values = offset_values(weights_offsets, "weights_offsets")
-        call.offsets(of_weights(values, "weights_offsets"))
+    def of_dst(values: NDArray[Any], name: str) -> Parameter:
+        values = values.astype(np.int32) if name == "dst_zero_points" else values
+        return describe(values, name, "dst", call.dims)
+
+    for name, given, values_of, described in (
+        ("src_scales", src_scales, scale_values, of_src),
+        ("src_zero_points", src_zero_points, zero_point_values, of_src),
+        ("weights_scales", weights_scales, scale_values, of_weights),
+        ("weights_zero_points", weights_zero_points, weights_zero_point_values, of_weights),
+        ("weights_offsets", weights_offsets, offset_values, of_weights),
+        ("dst_scales", dst_scales, scale_values, of_dst),
+        ("dst_zero_points", dst_zero_points, zero_point_values, of_dst),
+    ):
+        if given is not None:
+            of, _, kind = name.partition("_")
+            call.set_parameter(of.upper(), kind, described(values_of(given, name), name))
     if reductions is not None:
         values = reduction_values(reductions, "reductions")
-        call.reductions(of_src(values, "reductions", common=False))
-    if dst_scales is not None:
-        values = scale_values(dst_scales, "dst_scales")
-        call.scales("DST", describe(values, "dst_scales", "dst", call.dims))
-    if dst_zero_points is not None:
-        values = zero_point_values(dst_zero_points, "dst_zero_points").astype(np.int32)
-        call.zero_points("DST", describe(values, "dst_zero_points", "dst", call.dims))
+        call.set_reductions(of_src(values, "reductions", common=False))
     set_fpmath(call.attr, a_dtype, b_dtype, fpmath)
     if check.flag(reduced_range, "reduced_range"):
         call.attr.set_reduced_range(ARG["SRC"])
@@ -366,35 +358,22 @@ class _Call:
             array = array.reshape(-1, last)
         return tensor(array, data_type, len(self.dims), self.engine)
 
-    def _parameter(self, flag: str, of: str, parameter: Parameter) -> tuple[int, int, Shape, DataType]:
-        values = parameter.values
-        self._add(ARG[flag] | ARG[of], tensor(values, parameter.data_type, values.ndim, self.engine))
+    def set_parameter(self, of: str, kind: str, parameter: Parameter) -> None:
+        """kind: "scales", "zero_points", "offsets" or "precomputed_reductions"."""
         if of != "DST":
+            if self._k_is_0:
+                return
             self._k_groups.append(parameter.k_group)
-        return ARG[of], parameter.mask, parameter.groups, parameter.data_type
+        values, data_type = parameter.values, parameter.data_type
+        arg = ARG[f"ATTR_{kind.upper()}"] | ARG[of]
+        self._add(arg, tensor(values, data_type, values.ndim, self.engine))
+        getattr(self.attr, f"set_{kind}")(ARG[of], parameter.mask, parameter.groups, data_type)
 
-    def scales(self, of: str, parameter: Parameter) -> None:
-        if self._k_is_0 and of != "DST":
-            return
-        self.attr.set_scales(*self._parameter("ATTR_SCALES", of, parameter))
-
-    def zero_points(self, of: str, parameter: Parameter) -> None:
-        if self._k_is_0 and of != "DST":
-            return
-        self.attr.set_zero_points(*self._parameter("ATTR_ZERO_POINTS", of, parameter))
-
-    def offsets(self, parameter: Parameter) -> None:
-        if not self._k_is_0:
-            self.attr.set_offsets(*self._parameter("ATTR_OFFSETS", "WEIGHTS", parameter))
-
-    def reductions(self, parameter: Parameter) -> None:
+    def set_reductions(self, parameter: Parameter) -> None:
         """Add precomputed reductions, after scales and zero points. Sums that span several groups
         of one of these cannot be used, so they are left out."""
-        if self._k_is_0 or any(group % parameter.k_group for group in self._k_groups):
-            return
-        self.attr.set_precomputed_reductions(
-            *self._parameter("ATTR_PRECOMPUTED_REDUCTIONS", "SRC", parameter)
-        )
+        if not self._k_is_0 and not any(group % parameter.k_group for group in self._k_groups):
+            self.set_parameter("SRC", "precomputed_reductions", parameter)
 
     def set_post_ops(self, entries: Iterable[PostOp], out_dtype: DataType | None) -> None:
         """Add post-ops. out_dtype: dst's type if it has old values, else None."""

@@ -196,16 +196,13 @@ class LinearCall:
         self, host: Host, x: Any, result: Any, stream: Stream, sizes: NDArray[np.int64] | None
     ) -> None:
         """The host copies, and therefore waits."""
-        self._copy_to_gpu(host.bytes_of(x), sizes)
+        if sizes is not None:
+            check_sizes(sizes, self._src.shape)
+            for slot in self._grouped:
+                slot.write_ends(sizes)
+        self._src.memory.write(host.bytes_of(x))
         keep_in_flight(stream, self.keep)
         null = library.NULL
         (self._call if self._has_run else self._first_call)(stream._handle, null, null, null, null, 0, True)
         stream._in_flight.clear()
         np.copyto(host.bytes_of(result), self._dst.memory.read())
-
-    def _copy_to_gpu(self, x: NDArray[np.uint8], sizes: NDArray[np.int64] | None) -> None:
-        if sizes is not None:
-            check_sizes(sizes, self._src.shape)
-            for slot in self._grouped:
-                slot.write_ends(sizes)
-        self._src.memory.write(x)

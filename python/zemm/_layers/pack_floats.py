@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zemm._arrays.operands import Parameter, describe, groups_of, tensor
 from zemm._arrays.reorder import reorder_to
-from zemm._arrays.scales import group_count
+from zemm._arrays.scales import check_group
 from zemm._arrays.weight_codes import Rule, codes_of, has_rows_of_k, naming_elements
 from zemm._library.codes import join, span_of
 from zemm._library.lists import TYPES
@@ -42,7 +42,7 @@ def pack_floats(
         raise InvalidArgumentsError(f"w has shape {w.shape}: nothing to multiply")
     *leading, k, n = w.shape
     if src_group is not None:
-        group_count(k, src_group, "weights", w.shape, "src_group")
+        check_group(src_group, "src_group")
     packed = PackedWeights.__new__(PackedWeights)
     packed.engine, packed.dims, packed.src_dtype = engine, w.shape, src_dtype
     packed.data_type = packed_type(rule.data_type)

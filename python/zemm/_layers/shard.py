@@ -70,16 +70,12 @@ def part_of(state: State, along: Along, rank: int, size: int) -> State:
     return part
 
 
-def _has_groups(shape: tuple[int, ...]) -> bool:
-    """Whether parameters, a number, [N] or [G, N], have several groups along K."""
-    return len(shape) == 2 and shape[0] > 1
-
-
 def _cut_parameter(array: NDArray[Any], along: Along, at: slice, k: int) -> NDArray[Any]:
-    """Scales, zero points or offsets. A number serves each part, and one group the rows of each."""
+    """Scales, zero points or offsets, a number, [N] or [G, N]. A number serves each part, and one group the
+    rows of each."""
     if along == "N":
         return array[..., at] if array.shape[-1:] not in ((), (1,)) else array
-    if not _has_groups(array.shape):
+    if array.ndim < 2 or len(array) == 1:
         return array
     group = k // len(array)
     return array[at.start // group : at.stop // group]

@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zemm._library import check
 from zemm.errors import InvalidArgumentsError, missing_package
@@ -42,7 +41,9 @@ class File(Mapping[str, Tensor]):
         gguf = _package()
         self.path = check.path(path, "path")
         try:
-            self._data = _mapped(self.path)
+            if os.path.getsize(self.path) == 0:
+                raise InvalidArgumentsError("it is empty")
+            self._data = np.asarray(np.memmap(self.path, np.uint8, "r"))
             header = read_header(self._data, gguf)
             self.metadata: dict[str, Any] = header.metadata
             self._tensors: dict[str, Tensor] = {}
@@ -108,12 +109,6 @@ def _no_tensor(name: Any, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, names, 3, 0.7) if isinstance(name, str) else []
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "list(file) has all names"
     return f"no tensor {check.shown(name)}: {hint}"
-
-
-def _mapped(path: str) -> NDArray[np.uint8]:
-    if os.path.getsize(path) == 0:
-        raise InvalidArgumentsError("it is empty")
-    return np.asarray(np.memmap(path, np.uint8, "r"))
 
 
 def _package() -> ModuleType:

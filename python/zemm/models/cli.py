@@ -105,7 +105,10 @@ def _run(args: argparse.Namespace, command: str) -> int:
     settings = Settings(
         args.prompt, args.tokens, args.text_tokens, args.rounds, args.threads, args.bits, args.group
     )
-    _check_packages()
+    try:
+        import zemm.transformers  # noqa: F401
+    except ImportError as error:
+        raise UsageError(str(error)) from None
     with ExitStack() as stack:
         model = _model(args, stack)
         prompt, text = tokens_of(model, settings)
@@ -117,13 +120,6 @@ def _run(args: argparse.Namespace, command: str) -> int:
     for kind, path in files.items():
         write_whole(path, _WRITERS[kind](run).encode(), f"--{kind}")
     return 0 if any(entry.turns for entry in entries) else 1
-
-
-def _check_packages() -> None:
-    try:
-        import zemm.transformers  # noqa: F401
-    except ImportError as error:
-        raise UsageError(str(error)) from None
 
 
 def _model(args: argparse.Namespace, stack: ExitStack) -> Model:

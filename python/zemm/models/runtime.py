@@ -112,12 +112,8 @@ class Runtime:
             np.save(reference, found)
             difference = 0.0
         elif reference.exists():
-            difference = _difference(found, np.load(reference, mmap_mode="r"))
+            expected = np.load(reference, mmap_mode="r")
+            pieces = [slice(row, row + _ROWS) for row in range(0, len(found), _ROWS)]
+            largest = max(float(np.abs(expected[piece]).max()) for piece in pieces)
+            difference = max(float(np.abs(found[at] - expected[at]).max()) for at in pieces) / largest
         return Agreement(float(loss.exp()), difference)
-
-
-def _difference(found: Any, expected: Any) -> float:
-    """The largest difference, divided by the largest expected value."""
-    pieces = [slice(row, row + _ROWS) for row in range(0, len(found), _ROWS)]
-    largest = max(float(np.abs(expected[piece]).max()) for piece in pieces)
-    return max(float(np.abs(found[piece] - expected[piece]).max()) for piece in pieces) / largest

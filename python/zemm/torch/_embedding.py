@@ -46,7 +46,7 @@ class QuantEmbedding(StandIn, torch.nn.Embedding):
         if table is None:
             self.table = QuantLinear(embedding_dim, num_embeddings, bias=False)
         else:
-            self._tie(table)
+            self.__dict__["table"] = table  # another module's part, and none of this one's
 
     @classmethod
     def of(cls, head: QuantLinear, dtype: torch.dtype = torch.float32) -> "QuantEmbedding":
@@ -79,10 +79,6 @@ class QuantEmbedding(StandIn, torch.nn.Embedding):
         plain.weight = embedding.weight
         made.table = QuantLinear.from_linear(plain, bits=bits, group=group, symmetric=symmetric, **more)
         return made
-
-    def _tie(self, head: QuantLinear) -> None:
-        """Read the weights of a module that is another's part, so that it is none of this one's."""
-        self.__dict__["table"] = head
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """[.., embedding_dim]. IndexError: an index is out of range."""

@@ -60,7 +60,8 @@ def _obstacles(module: Any, owners: Iterable[torch.nn.Module]) -> Iterator[str]:
     if torch.nn.utils.parametrize.is_parametrized(module):
         yield "it has parametrisations: torch.nn.utils.parametrize.remove_parametrizations() ends them"
     base = torch.nn.Linear if isinstance(module, torch.nn.Linear) else torch.nn.Embedding
-    is_plain = type(module).forward is base.forward or _name_of(type(module)) in _PLAIN
+    name = f"{type(module).__module__}.{type(module).__qualname__}"
+    is_plain = type(module).forward is base.forward or name in _PLAIN
     if not is_plain or "forward" in module.__dict__:
         yield f"this {kind} has a forward() of its own"
     if type(module).__call__ is not torch.nn.Module.__call__:
@@ -89,10 +90,6 @@ def _obstacles(module: Any, owners: Iterable[torch.nn.Module]) -> Iterator[str]:
         yield f"its max_norm {module.max_norm} changes its table when it is called"
     if 0 in weight.shape:
         yield f"its weight has shape {tuple(weight.shape)}: nothing to multiply"
-
-
-def _name_of(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _adapters(model: torch.nn.Module) -> dict[int, str]:

@@ -39,7 +39,9 @@ def parts_of(layer: Linear) -> list[torch.Tensor]:
     weights = layer.weights
     memory, tag = weights.memory, _tag_of(weights.md)
     if tag is None:
-        tag = _plain_tag(weights.dims, weights.data_type)
+        # A dense layout without blocks, whose rows end with a byte.
+        is_cut = weights.dims[-1] % span_of(weights.data_type).elements != 0
+        tag = ("ba" if is_cut else "ab") if len(weights.dims) == 2 else ("acb" if is_cut else "abc")
         memory = reorder(memory, MemoryDesc(weights.dims, weights.data_type, tag))
     arrays = {name: operand.parameter.values for name, operand in weights._operands().items()}
     if layer.bias is not None:
@@ -98,7 +100,8 @@ def layer_of(parts: list[torch.Tensor]) -> Found:
 
 def _found(config: dict[str, Any], parts: dict[str, torch.Tensor]) -> Found:
     engine = default_engine()
-    arrays = {name: _array(parts[_part_of(name)], *about) for name, about in config["arrays"].items()}
+    parts["offsets"] = parts["zero_points"]  # no layer has both
+    arrays = {name: _array(parts[name], *about) for name, about in config["arrays"].items()}
     activation = cast(Activation, check.choice(config["activation"], Activation, "activation"))
     dst_dtype = dtype_name(config["dst_dtype"]) if config["dst_dtype"] is not None else None
     weights = _weights(config, parts["weights"], arrays, engine)
@@ -150,11 +153,6 @@ def _serves_in_place(layer: Linear, part: torch.Tensor, arrays: dict[str, NDArra
     )
 
 
-def _part_of(name: str) -> str:
-    """The part that has an array of the description. No layer has both zero points and offsets."""
-    return "zero_points" if name == "offsets" else name
-
-
 def _operand(
     array: NDArray[Any], name: str, dims: tuple[int, ...], engine: Engine, group: int | None
 ) -> Operand:
@@ -175,12 +173,6 @@ def _tag_of(md: MemoryDesc) -> str | None:
     """The tag of the layout. None: it has gaps, which no tag says."""
     tag = md._tag()
     return tag if md._has_tag(tag) else None
-
-
-def _plain_tag(dims: tuple[int, ...], data_type: DataType) -> str:
-    """A dense layout without blocks, whose rows end with a byte."""
-    is_cut = dims[-1] % span_of(data_type).elements != 0
-    return ("ba" if is_cut else "ab") if len(dims) == 2 else ("acb" if is_cut else "abc")
 
 
 def _array(part: torch.Tensor, data_type: DataType, shape: list[int]) -> NDArray[Any]:

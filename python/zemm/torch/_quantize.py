@@ -167,7 +167,7 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
     if reason is None:
         arguments = dict(wanted.arguments)
         if _torchao.is_torchao(weight := _weight_of(module)):
-            arguments.update(bits=_torchao.bits_of(weight), group=_torchao.group_of(weight))
+            arguments.update(bits=_torchao.bits_of(weight), group=int(weight.block_size[1]))
     if reason is not None:
         made.notes[key] = reason
         return

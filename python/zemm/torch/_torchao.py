@@ -32,10 +32,6 @@ def bits_of(weight: Any) -> int:
     return 4 if type(weight).__name__ == "Int4Tensor" or _is_int4(weight) else 8
 
 
-def group_of(weight: Any) -> int:
-    return int(weight.block_size[1])
-
-
 def nbytes_of(weight: Any) -> int:
     """Bytes of a weight, which says those of the tensor that it stands for."""
     if not is_torchao(weight):

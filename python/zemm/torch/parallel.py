@@ -62,7 +62,7 @@ def _layer_of(module: QuantLinear) -> Linear:
 
 
 class _Style(ParallelStyle):
-    """parallelize_module() calls this; plans of Transformers do so under the name install_forward()."""
+    """parallelize_module() calls _apply(), plans of Transformers install_forward()."""
 
     along: Along
 
@@ -81,8 +81,7 @@ class _Style(ParallelStyle):
             )
         _check(_layer_of(module), self.along, mesh.size())
 
-    def install_forward(self, module: torch.nn.Module, mesh: DeviceMesh) -> torch.nn.Module:
-        return self._apply(module, mesh)
+    install_forward = _apply
 
     def _cut(self, module: QuantLinear, mesh: DeviceMesh) -> None:
         raise NotImplementedError

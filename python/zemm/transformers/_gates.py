@@ -36,8 +36,11 @@ def gate_of(original: Any) -> Gate | None:
         expected = between(original, rows)
     for gate in _candidates(original):
         made = torch.from_numpy(gate(rows.numpy()))
-        if expected.shape == made.shape and _are_alike(made, expected.float()):
-            return gate
+        if expected.shape == made.shape:
+            # But for roundings of the rows, each of which has numbers of one size.
+            largest = expected.float().abs().amax(-1, keepdim=True)
+            if ((made - expected.float()).abs() <= 1e-5 * largest).all():
+                return gate
     return None
 
 
@@ -46,12 +49,6 @@ def _probe(width: int) -> torch.Tensor:
     generator = torch.Generator("cpu").manual_seed(0)
     rows = torch.randn(64, width, generator=generator, dtype=torch.float32, device="cpu")
     return rows * torch.logspace(-2, 3, 64, dtype=torch.float32, device="cpu")[:, None]
-
-
-def _are_alike(made: torch.Tensor, expected: torch.Tensor) -> bool:
-    """But for roundings of the rows, each of which has numbers of one size."""
-    largest = expected.abs().amax(-1, keepdim=True)
-    return bool(((made - expected).abs() <= 1e-5 * largest).all())
 
 
 def _candidates(original: Any) -> Iterator[Gate]:

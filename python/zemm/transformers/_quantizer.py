@@ -231,13 +231,8 @@ class Quantizer(HfQuantizer):
             if tensor.is_floating_point() and not is_kept_in_f32(model, name, dtype):
                 tensor.data = tensor.data.to(dtype)
 
-    @property
-    def is_trainable(self) -> bool:
-        return False
-
-    @property
-    def is_compileable(self) -> bool:
-        return True
+    is_trainable = False
+    is_compileable = True
 
     def is_serializable(self, safe_serialization: Any = None) -> bool:
         return False

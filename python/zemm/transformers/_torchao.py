@@ -47,9 +47,7 @@ class TorchAoQuantizer(TorchAoHfQuantizer):
         with packing(f"the layer {name}"):
             return QuantLinear.from_linear(linear, activation=self.activation)
 
-    @property
-    def is_trainable(self) -> bool:
-        return False
+    is_trainable = False
 
     def is_serializable(self, safe_serialization: Any = None) -> bool:
         return False

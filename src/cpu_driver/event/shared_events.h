@@ -25,7 +25,7 @@ struct EventState {
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
 
-/// What a thread looks at after each change.
+/// An object that a thread looks at after each change.
 class Watched {
 public:
     /// Returns false if nobody waits any more.

@@ -24,7 +24,7 @@ enum post_op_kind {
 // Their formulas. A macro leaves SPIR-V without a call. SUM_TERM: what a sum adds; old: the old element of
 // dst. FORMULA_<name>: of a ZEMM_TENSOR_KIND.
 #define SUM_TERM(op, old) ((op)->alpha * ((old) - (float)(op)->zero_point))
-#define FORMULA_prelu(x, s) ((x) >= 0.f ? (x) : (x) * (s))
+#define FORMULA_prelu(op, x, s) ((x) >= 0.f ? (x) : (x) * (s))
 
 static inline float eltwise(int alg, float x, float alpha, float beta) {
     switch (alg) {

@@ -3,7 +3,7 @@
 // with weights of f8 and f4 (policy/xe/xe_small_floats.h). In a launch of its own each element is converted
 // once, and not by every sub-group that needs it. src of f16 and bf16 keeps its type. Scales are applied
 // where the product is exact as f16.
-#include "args/arrange_args.h"
+#include "args/src_copy_args.h"
 #include "arithmetic/data_type.h"
 #include "problem/spec.h"
 #include "problem/tensor.h"

@@ -2,7 +2,7 @@
 // Copies src for a row of kernels.def: in the type that the row multiplies, with rows of K that begin where
 // the row reads them fast. It does so once, where the tiles would convert src again for each 64 columns. f16
 // becomes sums of two bf16: a row has the first ones, then the second ones.
-#include "args/widen_args.h"
+#include "args/src_copy_args.h"
 #include "arithmetic/data_type.h"
 #include "arithmetic/halves.h"
 #include "problem/spec.h"

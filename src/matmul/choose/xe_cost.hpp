@@ -20,7 +20,7 @@ struct cost {
     double utilisation; // fraction of the products that the device could compute in these clocks
     bool gathers;       // reads weights element by element
     double packing;     // clocks of packing the weights first; 0: they are read as they are
-    double arranging;   // the same for src (arranged_src.hpp)
+    double arranging;   // clocks of arranging src first (arrangement.hpp); 0: it is read as it is
     // Add the launch that packs the weights, and the one that arranges src.
     void pack_first(const memory_desc &plain, const memory_desc &packed, const ze::gpu_model &model);
     void arrange_first(const memory_desc &src, const memory_desc &arranged, const ze::gpu_model &model);

@@ -13,10 +13,9 @@
 #include "matmul/choose/layouts.hpp"
 #include "matmul/choose/tuning.hpp"
 #include "matmul/plan/arguments.hpp"
-#include "matmul/plan/arranged_src.hpp"
 #include "matmul/plan/constants.hpp"
 #include "matmul/plan/plan_xe.hpp"
-#include "matmul/plan/widened_src.hpp"
+#include "matmul/plan/src_copies.hpp"
 #include "primitive/launch_plan.hpp"
 #include "reorder/launches.hpp"
 

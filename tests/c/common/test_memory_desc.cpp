@@ -2,7 +2,7 @@
 // Memory descriptors from strides and tags: layouts, sizes, queries, equality, refusals.
 #include <cstring>
 
-#include "descriptors.hpp"
+#include "zemm_test.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // Descriptors made from other descriptors (submemory, reshape, permute_axes, blob), and sparse encodings.
 #include <cstring>
 
-#include "descriptors.hpp"
+#include "zemm_test.hpp"
 
 namespace {
 

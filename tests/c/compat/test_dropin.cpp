@@ -44,70 +44,76 @@ stored<T> operand(bool transposed, zemm_dim_t rows, zemm_dim_t columns, int low,
 
 constexpr zemm_dim_t m = 7, n = 19, k = 37;
 
-// Small integers: every sum is exact in f32.
-void test_sgemm(bool transa, bool transb, float alpha, float beta) {
-    const auto a = operand<float>(transa, m, k, -4, 4), b = operand<float>(transb, k, n, -4, 4);
-    stored<float> c(m, n, -9, 9);
-    const stored<float> before = c;
-    CHECK(dnnl_sgemm(transa ? 'T' : 'n', transb ? 't' : 'N', m, n, k, alpha, a.data.data(), a.ld,
-                     b.data.data(), b.ld, beta, c.data.data(), c.ld) == zemm_success);
+// Elements of a type: small integers in floats, so that every sum is exact.
+template <typename T> constexpr int low = std::is_same_v<T, float> ? -4 : std::is_signed_v<T> ? -128 : 0;
+template <typename T> constexpr int high = std::is_same_v<T, float> ? 4 : low<T> + 255;
+
+// Other parameters of a product.
+struct more {
+    float alpha = 1, beta = 0;
+    char offsetc = 'F';
+    int ao = 0, bo = 0;
+    std::vector<int32_t> co = std::vector<int32_t>(32);
+};
+
+template <typename A, typename B, typename C, typename F>
+void check_gemm(F gemm, bool transa, bool transb, const more &with = {}) {
+    const int most = std::is_same_v<C, float> ? 9 : 1000000000;
+    const auto a = operand<A>(transa, m, k, low<A>, high<A>);
+    const auto b = operand<B>(transb, k, n, low<B>, high<B>);
+    stored<C> c(m, n, -most, most);
+    const stored<C> before = c;
+    OK(gemm(transa ? 'T' : 'n', transb ? 't' : 'N', with, a, b, c));
     for (zemm_dim_t i = 0; i < m; ++i)
         for (zemm_dim_t j = 0; j < c.ld; ++j) {
             double expected = before.at(false, i, j); // the gap behind a row
             if (j < n) {
                 double sum = 0;
                 for (zemm_dim_t l = 0; l < k; ++l)
-                    sum += a.at(transa, i, l) * b.at(transb, l, j);
-                expected = double(alpha) * sum + double(beta) * expected;
-            }
-            CHECK(c.at(false, i, j) == expected);
-        }
-}
-
-template <typename T, typename F>
-void test_integer_gemm(F gemm, bool transa, bool transb, char offsetc, float alpha, int ao, int bo,
-                       float beta, std::vector<int32_t> co) {
-    const int low = std::is_signed_v<T> ? -128 : 0, high = low + 255;
-    const auto a = operand<T>(transa, m, k, low, high);
-    const auto b = operand<int8_t>(transb, k, n, -128, 127);
-    stored<int32_t> c(m, n, -1000000000, 1000000000);
-    const stored<int32_t> before = c;
-    CHECK(gemm(transa ? 't' : 'N', transb ? 'T' : 'n', offsetc, m, n, k, alpha, a.data.data(), a.ld, T(ao),
-               b.data.data(), b.ld, int8_t(bo), beta, c.data.data(), c.ld, co.data()) == zemm_success);
-    for (zemm_dim_t i = 0; i < m; ++i)
-        for (zemm_dim_t j = 0; j < c.ld; ++j) {
-            double expected = before.at(false, i, j);
-            if (j < n) {
-                double sum = 0;
-                for (zemm_dim_t l = 0; l < k; ++l)
-                    sum += (a.at(transa, i, l) - ao) * (b.at(transb, l, j) - bo);
-                const size_t place = offsetc == 'C' ? size_t(i) : offsetc == 'r' ? size_t(j) : 0;
-                expected = double(alpha) * sum + double(beta) * expected + co[place];
-                expected = std::nearbyint(std::fmin(std::fmax(expected, INT32_MIN), INT32_MAX));
+                    sum += (a.at(transa, i, l) - with.ao) * (b.at(transb, l, j) - with.bo);
+                const size_t place = with.offsetc == 'C' ? size_t(i) : with.offsetc == 'r' ? size_t(j) : 0;
+                expected = double(with.alpha) * sum + double(with.beta) * expected + with.co[place];
+                if (std::is_integral_v<C>)
+                    expected = std::nearbyint(std::fmin(std::fmax(expected, INT32_MIN), INT32_MAX));
             }
             CHECK(c.at(false, i, j) == expected);
         }
 }
 
 TEST(gemms) {
+    const auto sgemm = [](char transa, char transb, const more &with, const auto &a, const auto &b, auto &c) {
+        return dnnl_sgemm(transa, transb, m, n, k, with.alpha, a.data.data(), a.ld, b.data.data(), b.ld,
+                          with.beta, c.data.data(), c.ld);
+    };
+    const auto of_bytes = [](auto call) {
+        return [call](char transa, char transb, const more &with, const auto &a, const auto &b, auto &c) {
+            using byte = std::decay_t<decltype(a.data[0])>;
+            return call(transa, transb, with.offsetc, m, n, k, with.alpha, a.data.data(), a.ld, byte(with.ao),
+                        b.data.data(), b.ld, int8_t(with.bo), with.beta, c.data.data(), c.ld, with.co.data());
+        };
+    };
+    const auto f32 = [&](auto... with) { check_gemm<float, float, float>(sgemm, with...); };
+    const auto u8 = [&](auto... with) {
+        check_gemm<uint8_t, int8_t, int32_t>(of_bytes(dnnl_gemm_u8s8s32), with...);
+    };
+    const auto s8 = [&](auto... with) {
+        check_gemm<int8_t, int8_t, int32_t>(of_bytes(dnnl_gemm_s8s8s32), with...);
+    };
     for (const bool transa : {false, true})
-        for (const bool transb : {false, true})
-            test_sgemm(transa, transb, 1, 0);
-    test_sgemm(true, false, 0.5f, 2);
-    test_sgemm(false, false, 1, 1);
-
-    const std::vector<int32_t> zeros(32), zero(1);
+        for (const bool transb : {false, true}) {
+            f32(transa, transb);
+            u8(transa, transb);
+        }
+    f32(true, false, more{0.5f, 2});
+    f32(false, false, more{1, 1});
     std::vector<int32_t> offsets(32);
     for (int32_t &value : offsets)
         value = random_in(-1000000000, 1000000000);
-    for (const bool transa : {false, true})
-        for (const bool transb : {false, true})
-            test_integer_gemm<uint8_t>(dnnl_gemm_u8s8s32, transa, transb, 'F', 1, 0, 0, 0, zero);
-    test_integer_gemm<uint8_t>(dnnl_gemm_u8s8s32, false, false, 'F', 1, 255, -128, 0, {123456789});
-    test_integer_gemm<uint8_t>(dnnl_gemm_u8s8s32, true, true, 'C', 1, 3, 5, 1, offsets);
-    test_integer_gemm<uint8_t>(dnnl_gemm_u8s8s32, false, true, 'r', 0.3f, 0, 7, 2.5f, offsets);
-    test_integer_gemm<int8_t>(dnnl_gemm_s8s8s32, false, false, 'C', 1, -128, 127, 0, zeros);
-    test_integer_gemm<int8_t>(dnnl_gemm_s8s8s32, true, false, 'r', -2, 5, 0, 0, offsets);
+    u8(false, false, more{1, 0, 'F', 255, -128, {123456789}});
+    u8(true, true, more{1, 1, 'C', 3, 5, offsets});
+    u8(false, true, more{0.3f, 2.5f, 'r', 0, 7, offsets});
+    s8(false, false, more{1, 0, 'C', -128, 127});
+    s8(true, false, more{-2, 0, 'r', 5, 0, offsets});
 }
 
 TEST(gemms_without_work) {

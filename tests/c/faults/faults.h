@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one request of the libraries under test fail: their n-th allocation, or the n-th file that
-// they open as a library. A program that links faults.cpp replaces operator new, posix_memalign, malloc,
-// mmap64 (these two fail for the driver only), dlopen and dlsym in the whole process. It must export its
-// symbols.
+// Makes one request of the libraries under test fail: their n-th allocation, or the n-th file that they open
+// as a library. A program that links faults.cpp replaces operator new, posix_memalign, malloc, mmap64 (these
+// two fail for the driver only), dlopen and dlsym in the whole process. It must export its symbols.
 #pragma once
 
 #include <cstddef>

@@ -72,22 +72,14 @@ ze_result_t judge(const char *name) {
 
 // The functions of tables.def by number, with their names.
 enum number : unsigned {
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, function) number_##function,
 #define ZE_CPU_NEWER(minor, function) ZE_CPU_HAS(minor, function)
-#define ZE_CPU_LACKS(minor, function)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"
 };
 constexpr const char *names[] = {
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, function) #function,
 #define ZE_CPU_NEWER(minor, function) ZE_CPU_HAS(minor, function)
-#define ZE_CPU_LACKS(minor, function)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"
 };
 
 // Takes the place of the function with this number in the driver's table.

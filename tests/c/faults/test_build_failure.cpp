@@ -9,11 +9,11 @@
 #include <iterator>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <unistd.h>
 
+#include "in_threads.hpp"
 #include "matmul/plan/plan.hpp"
 #include "primitive/spirv.hpp"
 #include "refusing_driver.h"
@@ -299,8 +299,7 @@ TEST(packed_weights) {
     check_falls_back(p, {rows[0].name}, next->name);
 }
 
-// No row is left that takes weights in this layout, so the caller has to create the descriptor
-// again.
+// No row is left that takes weights in this layout, so the caller has to create the descriptor again.
 TEST(other_weights) {
     const problem p = {21, 128, 80, zemm_u8, zemm_s8, zemm_format_tag_any};
     std::set<std::string> same, other;
@@ -409,8 +408,7 @@ TEST(finish) {
     run(p, pd, primitive);
 }
 
-// The driver builds the module, but then has no kernel in it. Intel's does so for an unknown
-// builtin.
+// The driver builds the module, but then has no kernel in it. Intel's does so for an unknown builtin.
 TEST(kernel) {
     const problem p = {21, 64, 48, zemm_f32, zemm_f16, zemm_ba};
     const std::vector<row> rows = rows_of(p);
@@ -430,11 +428,7 @@ TEST(threads) {
     const std::vector<row> rows = rows_of(p);
     const auto pd = describe(p);
     refuse({rows[0].name});
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 6; i++)
-        threads.emplace_back([&] { CHECK(impl(create(pd)) == rows[1].name); });
-    for (std::thread &t : threads)
-        t.join();
+    in_threads(6, [&](int) { CHECK(impl(create(pd)) == rows[1].name); });
     CHECK(refusals == 1);
 }
 

@@ -8,12 +8,12 @@
 #include <cstring>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "check.h"
 #include "child.h"
 #include "faults.h"
+#include "in_threads.hpp"
 #include "refusing_driver.h"
 
 namespace {
@@ -89,7 +89,7 @@ void test_calls() {
             });
 }
 
-// What is missing is looked for only once, but each call reports it.
+// A missing driver is looked for only once, but each call reports it.
 void test_missing() {
     apart("zeInit", [] {
         refuse_call("zeInit", ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, 100);
@@ -164,18 +164,14 @@ void test_threads() {
     apart("threads", [] {
         refuse_call("zeInit", ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, 3);
         std::atomic<int> failed{0};
-        std::vector<std::thread> threads;
-        for (int i = 0; i < 8; i++)
-            threads.emplace_back([&] {
-                for (int attempt = 0; attempt < 4; attempt++) {
-                    const zemm_status_t status = create(zemm_cpu);
-                    CHECK(status == zemm_success || (status == zemm_out_of_memory && said("zeInit")));
-                    failed += status != zemm_success;
-                }
-                CHECK(create(zemm_cpu) == zemm_success);
-            });
-        for (std::thread &t : threads)
-            t.join();
+        in_threads(8, [&](int) {
+            for (int attempt = 0; attempt < 4; attempt++) {
+                const zemm_status_t status = create(zemm_cpu);
+                CHECK(status == zemm_success || (status == zemm_out_of_memory && said("zeInit")));
+                failed += status != zemm_success;
+            }
+            CHECK(create(zemm_cpu) == zemm_success);
+        });
         CHECK(failed == 3 && refusals == 4);
     });
 }

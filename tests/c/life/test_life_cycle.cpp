@@ -60,7 +60,8 @@ void finish(const kind &k, work &w) {
     CHECK(w.is_done());
 }
 
-void cancel(const kind &k, work &w, int type) {
+// A thread may have said that it may be cancelled at any instruction. The library still chooses where.
+template <int type> void cancel(const kind &k, work &w) {
     waiting thread(k, w, type);
     thread.cancel();
     if (!k.can_be_cancelled)
@@ -71,15 +72,6 @@ void cancel(const kind &k, work &w, int type) {
     if (k.can_be_cancelled)
         w.closed.open();
     finish(k, w);
-}
-
-void cancel(const kind &k, work &w) {
-    cancel(k, w, PTHREAD_CANCEL_DEFERRED);
-}
-
-// The thread has said that it may be cancelled at any instruction. The library still chooses where.
-void cancel_asynchronously(const kind &k, work &w) {
-    cancel(k, w, PTHREAD_CANCEL_ASYNCHRONOUS);
 }
 
 // The child has a copy of the work, and may wait for it, too.
@@ -137,7 +129,8 @@ int main() {
     for (const kind &k : kinds)
         test_exit(k);
     for (const kind &k : kinds)
-        for (void (*happens)(const kind &, work &) : {cancel, cancel_asynchronously, fork, destroy}) {
+        for (void (*happens)(const kind &, work &) :
+             {cancel<PTHREAD_CANCEL_DEFERRED>, cancel<PTHREAD_CANCEL_ASYNCHRONOUS>, fork, destroy}) {
             work w(k.flags);
             happens(k, w);
         }

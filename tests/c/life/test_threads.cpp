@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several threads: one primitive on a stream of each thread, and the same primitives created at the same
 // time.
-#include <atomic>
-#include <thread>
-
+#include "in_threads.hpp"
 #include "zemm_test.hpp"
 
 namespace {
@@ -51,20 +49,12 @@ struct data {
     }
 };
 
-template <typename Body> void in_threads(Body body) {
-    std::vector<std::thread> all;
-    for (int id = 0; id < threads; id++)
-        all.emplace_back(body, id);
-    for (std::thread &thread : all)
-        thread.join();
-}
-
 } // namespace
 
 // Other threads create the same primitives, the first ones of the process, and the cache is kept small.
 TEST(create_and_execute) {
     cpu();
-    in_threads([](int id) {
+    in_threads(threads, [](int id) {
         const auto stream = new_stream();
         for (int round = 0; round < rounds; round++) {
             const float slope = float(1 << round % 5);
@@ -83,7 +73,7 @@ TEST(create_and_execute) {
 // Each stream must have its own scratchpad for the sums of src.
 TEST(execute_shared) {
     const call shared(described(1.f));
-    in_threads([&](int id) {
+    in_threads(threads, [&](int id) {
         const auto stream = new_stream();
         data t;
         call own_arguments(described(1.f));

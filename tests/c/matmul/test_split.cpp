@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How K is split for GPUs of several sizes. Linked with libzemm's objects, because this is
-// internal.
+// How K is split for GPUs of several sizes. Linked with libzemm's objects, because this is internal.
 #include <memory>
 #include <set>
 #include <string>
@@ -73,8 +72,7 @@ TEST(sentences) {
     SAME(split_of(40, 512, 8192, without), "");
 }
 
-// Every element of K is in one slice of one range, every tile is in one group, and the local memory
-// suffices.
+// Every element of K is in one slice of one range, every tile is in one group, and the local memory suffices.
 TEST(parts_make_the_whole) {
     std::set<bool> kinds[3];
     for (const uint32_t cores : {1u, 8u, 20u, 128u}) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // What newer_api.h declares for headers that lack it is what the newest headers say.
 #include <cstddef>
 #include <type_traits>
@@ -85,10 +84,6 @@ template <typename A, typename B> constexpr bool is_same() {
 template <typename R, typename... A, typename... B> constexpr bool are_same(R (*)(A...), R (*)(B...)) {
     return (is_same<A, B>() && ...);
 }
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, name)
 #define ZE_CPU_NEWER(minor, name) static_assert(are_same(&ze_cpu::name, &::name));
-#define ZE_CPU_LACKS(minor, name)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"

@@ -2,12 +2,12 @@
 // Cache blobs of primitives. One process makes them, another one creates primitives from them with a
 // driver that refuses SPIR-V, so that nothing can be built. Linked with libzemm's objects.
 //   test_cache_blob refusing_driver.so
-//   test_cache_blob refusing_driver.so make|use FOLDER: a part of it
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 
+#include "child.h"
 #include "refusing_driver.h"
 #include "ze/disk_cache.hpp"
 #include "zemm_test.hpp"
@@ -181,27 +181,21 @@ void use(const std::filesystem::path &folder) {
     CHECK(built > 0);
 }
 
-void run_part(const char *driver, const std::string &part, const char *folder) {
-    setenv("ZEMM_CPU_DRIVER", driver, 1);
-    refusing_driver(driver).set_judges({.module = judge_module});
-    part == "make" ? make(folder) : use(folder);
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
-    if (argc == 4) {
-        run_part(argv[1], argv[2], argv[3]);
-        return 0;
-    }
     CHECK(argc == 2);
     char folder[] = "/tmp/zemm-cache-blob-XXXXXX";
     CHECK(mkdtemp(folder));
+    setenv("ZEMM_CPU_DRIVER", argv[1], 1);
     int failures = 0;
-    for (const char *part : {"make", "use"}) {
-        const std::string command = std::string(argv[0]) + " " + argv[1] + " " + part + " " + folder;
-        failures += failures == 0 && std::system(command.c_str()) != 0;
-    }
+    for (const auto part : {make, use})
+        failures += failures == 0 && wait_for(start_child(
+                                         [&] {
+                                             refusing_driver(argv[1]).set_judges({.module = judge_module});
+                                             part(folder);
+                                         },
+                                         110)) != 0;
     std::filesystem::remove_all(folder);
     return failures;
 }

@@ -4,8 +4,8 @@
 // the device's memory.
 #include <array>
 #include <cstring>
-#include <thread>
 
+#include "in_threads.hpp"
 #include "primitive/objects.hpp"
 #include "zemm_test.hpp"
 
@@ -28,11 +28,7 @@ void test_threads(zemm_engine_t engine) {
     void *const mapped = got(zemm_memory_map_data, memory);
     std::memcpy(mapped, values.data(), sizeof values);
     OK(zemm_memory_unmap_data(memory, mapped));
-    std::vector<std::thread> running;
-    for (int i = 0; i < threads; i++)
-        running.emplace_back(map_and_unmap, zemm_memory_t(memory));
-    for (std::thread &thread : running)
-        thread.join();
+    in_threads(threads, [&](int) { map_and_unmap(memory); });
     OK(zemm_memory_set_data_handle(memory, ZEMM_MEMORY_NONE));
 }
 

@@ -65,7 +65,7 @@ TEST(allocated) {
     const auto memory = make(md);
     const_zemm_memory_desc_t own_md = got(zemm_memory_get_memory_desc, memory);
     void *const handle = handle_of(memory), *other_handle = nullptr;
-    // What unmapping answers to another pointer than that of the mapping.
+    // The answer to unmapping another pointer than that of the mapping.
     const zemm_status_t other = on_cpu() ? zemm_success : zemm_invalid_arguments;
     CHECK(own_md != md && zemm_memory_desc_equal(own_md, md));
     CHECK(got(zemm_memory_get_engine, memory) == engine());

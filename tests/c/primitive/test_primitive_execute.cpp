@@ -98,7 +98,7 @@ TEST(test_types) {
     }
 }
 
-// What a matmul says of the scratchpad that it needs. tests/matmul/test_execute_arguments.py passes one.
+// The scratchpad that a matmul says it needs. tests/matmul/test_execute_arguments.py passes one.
 TEST(test_scratchpad) {
     const auto with_mode = [](zemm_scratchpad_mode_t mode) {
         const auto attr = new_attr();

@@ -2,6 +2,7 @@
 // Shared by the tests of zemm's C API: TEST, objects that end with their scope, and short ways to make them.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <initializer_list>
 #include <string>
@@ -31,13 +32,13 @@ inline zemm_engine_t cpu() {
 
 template <typename... P>
 using last_written = std::remove_pointer_t<std::tuple_element_t<sizeof...(P) - 1, std::tuple<P...>>>;
-// What a call writes through its last parameter.
+// The value that a call writes through its last parameter.
 template <typename... P, typename... A> auto got(zemm_status_t (*call)(P...), A &&...args) {
     last_written<P...> value{};
     MUST(call(args..., &value));
     return value;
 }
-// What a call makes through its first parameter.
+// The object that a call makes through its first parameter.
 template <typename T, typename... P, typename... A>
 own<T> made(zemm_status_t (*call)(T *, P...), A &&...args) {
     own<T> object;
@@ -53,6 +54,10 @@ template <typename T> T queried(const_zemm_primitive_desc_t pd, zemm_query_t wha
     T value{};
     MUST(zemm_primitive_desc_query(pd, what, index, &value));
     return value;
+}
+// The query of an array of dimensions gives these.
+inline bool is(const_zemm_memory_desc_t md, zemm_query_t what, std::initializer_list<zemm_dim_t> expected) {
+    return std::equal(expected.begin(), expected.end(), *queried<const zemm_dims_t *>(md, what));
 }
 inline std::string impl_of(const_zemm_primitive_desc_t pd) {
     return queried<const char *>(pd, zemm_query_impl_info_str);

@@ -112,8 +112,8 @@ ELTWISE: dict[str, Formula] = {
     "mish": lambda x, a, b: x * np.tanh(soft_relu(x, np.float32(1), b)),
     "hardswish": lambda x, a, b: x * hardsigmoid(x, a, b),
 }
-TENSOR_KINDS: dict[str, Callable[[Values, Values], Values]] = {
-    "prelu": lambda x, s: np.where(x >= 0, x, x * s),
+TENSOR_KINDS: dict[str, Callable[[Any, Values, Values], Values]] = {  # of the post-op, x and its tensor
+    "prelu": lambda op, x, s: np.where(x >= 0, x, x * s),
 }
 BINARY: dict[str, Callable[[Values, Values], Values]] = {
     "add": np.add,

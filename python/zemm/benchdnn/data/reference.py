@@ -144,7 +144,7 @@ def _after_post_ops(case: Case, values: Values, x: Floats, old_dst: Floats) -> F
                 x = binary(op.name, x, s)
         elif not isinstance(op, Depthwise):
             (arg,) = op.operands()
-            x = TENSOR_KINDS[op.name](x, values[args.post_op_arg(index, arg)])
+            x = TENSOR_KINDS[op.name](op, x, values[args.post_op_arg(index, arg)])
     return x
 
 

@@ -85,11 +85,6 @@ class Options:
         parallel, as these cannot share a scratchpad of the library."""
         return "user" if "P" in self.mode_modifier else "library"
 
-    @property
-    def engine_text(self) -> str:
-        kind, index = self.engine
-        return f"{kind}:{index}" if index else kind
-
 
 class Knob(NamedTuple):
     """An option `--name=`: the field of Options, the parser of its text (text, what) and its
@@ -181,7 +176,7 @@ _KNOBS = (
     Knob("fix-times-per-prb", "fix_times_per_prb", _at_least(0)),
     Knob("execution-mode", "execution_mode", _choice("direct", "graph", "native_graph")),
     _boolean_knob("canonical"),
-    Knob("engine", "engine", _engine),
+    Knob("engine", "engine", _engine, lambda engine: f"{engine[0]}:{engine[1]}" if engine[1] else engine[0]),
     _boolean_knob("fast-ref"),
     _boolean_knob("mem-check"),
     _boolean_knob("allow-enum-tags-only"),
@@ -249,6 +244,5 @@ def repro(options: Options) -> str:
         value = getattr(options, knob.field)
         is_implied = options.mode in _IMPLIED.get(knob.name, "")
         if options.canonical or (value != getattr(default, knob.field) and not is_implied):
-            text = options.engine_text if knob.name == "engine" else knob.show(value)
-            shown.append(f"--{knob.name}={text} ")
+            shown.append(f"--{knob.name}={knob.show(value)} ")
     return "".join(shown)

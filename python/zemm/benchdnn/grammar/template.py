@@ -17,7 +17,7 @@ COMPARED = (
     "%who%,%engine%,%impl%,%name%,%prb%,%Gops%,%-time%,%~time%,%-wall%,%~wall%,%-Gflops%,%~Gflops%,%-Gbw%,%~Gbw%,"
     "%-peak%,%~peak%,%bound%,%-ratio%,%~ratio%"
 )
-_TEXT_TOKENS = (
+TEXT_TOKENS = (
     "prb", "desc", "engine", "name", "dt", "sdt", "bia_dt", "stag", "wtag", "dtag", "ddt", "attr", "ctx-init",
     "ctx-exe", "dir", "driver", "impl", "idx", "who", "bound",
 )  # fmt: skip
@@ -26,7 +26,7 @@ _NUMBER_TOKENS = (
     "cpdtime", "wall", "peak", "ratio",
 )  # fmt: skip
 _TOKEN = re.compile("%([^%]*)%")
-_FORM = re.compile(f"([-0+~]?)([KMG]?)({'|'.join((*_TEXT_TOKENS, *_NUMBER_TOKENS))})")
+_FORM = re.compile(f"([-0+~]?)([KMG]?)({'|'.join((*TEXT_TOKENS, *_NUMBER_TOKENS))})")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
 _WORDS = {"-": "min_", "0": "avg_", "+": "max_", "~": "med_"}
 
@@ -38,10 +38,6 @@ class Token(NamedTuple):
     choice: str
     unit: float
     name: str
-
-    @property
-    def is_text(self) -> bool:
-        return self.name in _TEXT_TOKENS
 
 
 def template_text(name: str) -> str:

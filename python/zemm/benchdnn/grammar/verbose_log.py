@@ -78,7 +78,9 @@ def _case(fields: list[str]) -> list[str]:
             options += [f"--bia-dt={data_type}", f"--bia_mask={mask}"]
     options.append("--dt=" + ":".join(types.get(name, "f32") for name in _NAMES))
     if any(strides.values()):
-        options = [option for option in options if not _is_strided(option, strides)]
+        # Not the tags of tensors that have strides instead.
+        tags = tuple(f"--{letter}tag=" for name, letter in _NAMES.items() if strides[name])
+        options = [option for option in options if not option.startswith(tags)]
         options.append("--strides=" + ":".join(strides.values()))
     if encodings:
         options = _with_encodings(options, encodings, fields[5])
@@ -102,11 +104,6 @@ def _with_encodings(options: list[str], encodings: dict[str, list[str]], problem
     return [re.sub("--bia_mask=.*", "--bia_mask=2", o) for o in options] + [
         f"--grouped={dim}:{count}:{sizes}"
     ]
-
-
-def _is_strided(option: str, strides: dict[str, str]) -> bool:
-    """Whether the option is the tag of a tensor that has strides instead."""
-    return any(strides[name] and option.startswith(f"--{letter}tag=") for name, letter in _NAMES.items())
 
 
 def _attribute(entry: str) -> str:

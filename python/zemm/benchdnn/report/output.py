@@ -45,15 +45,13 @@ def write(run: Run, outputs: list[str], plots: list[str]) -> None:
     for option, names in (("--output", outputs), ("--plot", plots)):
         for name in names:
             try:
-                write_whole(Path(name), _content(run, Path(name).suffix.lower()), option)
+                kind = Path(name).suffix.lower()
+                content = plot.png(run) if kind == ".png" else _WRITERS[kind](run).encode()
+                write_whole(Path(name), content, option)
             except UsageError as error:
                 failures.append(str(error))
     if failures:
         raise UsageError("\n".join(failures))
-
-
-def _content(run: Run, kind: str) -> bytes:
-    return plot.png(run) if kind == ".png" else _WRITERS[kind](run).encode()
 
 
 def as_csv(run: Run) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.expand import Job
 from zemm.benchdnn.grammar.tags import normalized
-from zemm.benchdnn.grammar.template import Token, parse_token, substitute, tokens
+from zemm.benchdnn.grammar.template import TEXT_TOKENS, Token, parse_token, substitute, tokens
 from zemm.benchdnn.run.peaks import Peaks, unit_of
 from zemm.benchdnn.run.verdict import PeerResult, Result
 
@@ -53,9 +53,8 @@ def own_row(job: Job, result: Result) -> Row:
 def peer_row(job: Job, result: Result, peer: PeerResult) -> Row:
     """The row of a peer. If it refused the case, the reason is in the place of the
     implementation."""
-    impl = _one_field(
-        f"refused: {peer.refusal}" if peer.refusal else "; ".join(filter(None, (peer.impl, peer.note)))
-    )
+    impl = f"refused: {peer.refusal}" if peer.refusal else "; ".join(filter(None, (peer.impl, peer.note)))
+    impl = " ".join(impl.replace(",", ";").split())  # else it would break up the columns of a line
     other_ms = [] if peer.is_reference else result.wall_ms
     unit = unit_of(job.case, result.impl)
     if peer.quantises_src:
@@ -107,13 +106,8 @@ def ratio(row: Row, choice: str) -> float | None:
     return chosen(row.wall_ms, choice) / chosen(row.other_ms, choice)
 
 
-def _one_field(text: str) -> str:
-    """The text without commas and line breaks, which would break up the columns of a line."""
-    return " ".join(text.replace(",", ";").split())
-
-
 def _value(token: Token, row: Row) -> str:
-    if token.is_text:
+    if token.name in TEXT_TOKENS:
         return _text(token.name, row)
     number = _number(token, row)
     return NONE if number is None else f"{number / token.unit:g}"

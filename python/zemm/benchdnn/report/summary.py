@@ -30,7 +30,8 @@ def implementations(counts: Counter[str]) -> str:
     numbers = max(len(str(count)) for _, count in ranked)
     width = max(len(_IMPLS_TITLE), names + numbers + _WIDEST_SHARE + len("|  :  |"))
     bar = "=" * width
-    rows = (f"{name:>{names}} : {count} ({_percent(count, total)}%)" for name, count in ranked)
+    percent = {name: (200 * count + total) // (2 * total) for name, count in ranked}  # rounded half up
+    rows = (f"{name:>{names}} : {count} ({percent[name]}%)" for name, count in ranked)
     title = f"{_IMPLS_TITLE[:-1]:<{width - 1}}="
     return "\n".join([bar, title, bar, *(f"| {row:<{width - 4}} |" for row in rows), bar])
 
@@ -52,8 +53,3 @@ def times(mode: str, stages: Mapping[str, float], seconds: float, tests: int) ->
 def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
     """Names and counts, the most frequent first; those with the same count by name."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _percent(count: int, total: int) -> int:
-    """The share, rounded half up."""
-    return (200 * count + total) // (2 * total)

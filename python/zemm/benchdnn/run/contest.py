@@ -44,14 +44,10 @@ def alternate(
             break
         for index, contestant in turn:
             before(index)
-            contestant.times_ms.append(_timed(contestant.run, clock))
+            begin = clock()
+            contestant.run()
+            contestant.times_ms.append(1e3 * (clock() - begin))
             contestant.is_slow |= contestant.times_ms[-1] > SLOW_MS
             spent += contestant.times_ms[-1]
         done += 1
     return contestants
-
-
-def _timed(run: Run, clock: Callable[[], float]) -> float:
-    begin = clock()
-    run()
-    return 1e3 * (clock() - begin)

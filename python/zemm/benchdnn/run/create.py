@@ -21,14 +21,21 @@ def primitive(case: Case, engine: Any, result: Result) -> tuple[Any, Any] | None
             return None
         result.impl = pd.impl_info
         if case.options.attr_same_pd_check:
-            _check_same_impl(build.primitive_desc(zemm, engine, case, False).impl_info, result)
+            plain = build.primitive_desc(zemm, engine, case, False).impl_info
+            if plain != result.impl:
+                sentence = f"attributes changed the implementation from '{plain}' to '{result.impl}'"
+                result.end(verdict.FAILED, sentence=sentence)
         if case.options.check_ref_impl and "ref" in result.impl:
             result.end(verdict.FAILED, verdict.REF_IMPL)
         with result.timed("create_prim"):
             found = zemm.Primitive(pd)
         result.impl = found.impl_info
         if case.options.is_perf:
-            _create_again(zemm, engine, case, pd, result)
+            # The primitive is in the cache now.
+            with result.timed("create_pd"):
+                build.primitive_desc(zemm, engine, case)
+            with result.timed("create_prim"):
+                zemm.Primitive(pd)
         return pd, found
     except NotImplementedError as error:
         if _lacks_a_type(zemm, engine, case):
@@ -52,20 +59,6 @@ def _chosen(case: Case, pd: Any, result: Result) -> bool:
             result.end(verdict.SKIPPED, verdict.SKIP_IMPL)
             return False
     return True
-
-
-def _create_again(zemm: Any, engine: Any, case: Case, pd: Any, result: Result) -> None:
-    """The times of creations that find the primitive in the cache."""
-    with result.timed("create_pd"):
-        build.primitive_desc(zemm, engine, case)
-    with result.timed("create_prim"):
-        zemm.Primitive(pd)
-
-
-def _check_same_impl(plain: str, result: Result) -> None:
-    if plain != result.impl:
-        sentence = f"attributes changed the implementation from '{plain}' to '{result.impl}'"
-        result.end(verdict.FAILED, sentence=sentence)
 
 
 def _lacks_a_type(zemm: Any, engine: Any, case: Case) -> bool:

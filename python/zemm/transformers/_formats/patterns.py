@@ -115,10 +115,6 @@ def _is_in(items: Iterable[tuple[Any, Any]], c: str) -> bool:
     return found != is_negated
 
 
-def _branch(arguments: Any, name: str, starts: Ends) -> Ends:
-    return set().union(*(_ends(inner, name, starts) for inner in arguments[1]))
-
-
 def _repeat(arguments: Any, name: str, starts: Ends) -> Ends:
     least, most, inner = arguments
     found: Ends = set() if least else set(starts)
@@ -139,10 +135,6 @@ def _assertion(arguments: Any, name: str, starts: Ends) -> Ends:
     return {i for i in starts if i >= width and i in _ends(inner, name, {i - width})}
 
 
-def _at(place: Any, name: str, starts: Ends) -> Ends:
-    return {i for i in starts if _PLACES[place](i, len(name))}
-
-
 _PLACES: dict[Any, Callable[[int, int], bool]] = {
     sre.AT_BEGINNING: lambda i, _: i == 0,
     sre.AT_BEGINNING_STRING: lambda i, _: i == 0,
@@ -156,8 +148,10 @@ _STEPS: dict[Any, Callable[[Any, str, Ends], Ends]] = {
     sre.NOT_LITERAL: partial(_one, lambda value, c: ord(c) != value),
     sre.ANY: partial(_one, lambda _, c: c != "\n"),
     sre.IN: partial(_one, _is_in),
-    sre.AT: _at,
-    sre.BRANCH: _branch,
+    sre.AT: lambda place, name, starts: {i for i in starts if _PLACES[place](i, len(name))},
+    sre.BRANCH: lambda arguments, name, starts: set().union(
+        *(_ends(inner, name, starts) for inner in arguments[1])
+    ),
     sre.SUBPATTERN: lambda arguments, name, starts: _ends(arguments[3], name, starts),
     sre.MAX_REPEAT: _repeat,
     sre.MIN_REPEAT: _repeat,

@@ -36,7 +36,7 @@ static void apply_post_ops(global const struct matmul_problem *p, const struct m
                                            row1 + column_offset(&op->src1, first + j * COLUMN_STEP));
 #define ZEMM_TENSOR_KIND(name, number)                                                                       \
     if (alg == POST_OP_##name)                                                                               \
-        x[j] = FORMULA_##name(x[j], s);                                                                      \
+        x[j] = FORMULA_##name(op, x[j], s);                                                                  \
     else
 #include "lists/algs.def"
                 if (is_ternary(alg))

@@ -37,7 +37,7 @@ static __attribute__((noinline)) void apply_post_ops(global const struct matmul_
                               row_offset(p, &op->src2, r), n0, columns, condition);
             for (int j = 0; j < columns; ++j)
                 elements[j] =
-#define ZEMM_TENSOR_KIND(name, number) alg == POST_OP_##name ? FORMULA_##name(elements[j], s[j]):
+#define ZEMM_TENSOR_KIND(name, number) alg == POST_OP_##name ? FORMULA_##name(op, elements[j], s[j]):
 #include "lists/algs.def"
                     is_ternary(alg) ? ternary(alg, elements[j], s[j], (int)c[j])
                                     : binary(alg, elements[j], s[j]);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // With ZE_CPU_AS_GPU=1 in the environment (meson sets it) a program that asks for GPUs only gets
 // the device. test_tables.cpp tests what happens without the variable.
 #include "ze_test.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Properties of the device and of the driver, and contexts.
 #include <algorithm>
 #include <string_view>
@@ -18,18 +17,17 @@ TEST(properties) {
         filled(ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES, ze.zeDeviceGetComputeProperties, device);
     CHECK(c.maxTotalGroupSize >= 64 && c.maxGroupSizeX >= 64 && c.maxSharedLocalMemory > 0 &&
           c.numSubGroupSizes > 0);
-    auto m = filled(ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES, ze.zeDeviceGetModuleProperties, device);
+    const auto module_type = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
+    const auto m = filled(module_type, ze.zeDeviceGetModuleProperties, device);
     CHECK(m.spirvVersionSupported >= ZE_MAKE_VERSION(1, 2) && (m.flags & ZE_DEVICE_MODULE_FLAG_FP64) &&
           m.maxArgumentsSize >= 1024);
     auto hints =
         of_type<ze_scheduling_hint_exp_properties_t>(ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES);
     hints.schedulingHintFlags = UINT32_MAX;
-    m.pNext = &hints;
-    OK(ze.zeDeviceGetModuleProperties(device, &m));
+    filled(module_type, &hints, ze.zeDeviceGetModuleProperties, device);
     CHECK(hints.schedulingHintFlags == 0); // they are accepted and have no effect
     auto atomics = of_type<ze_float_atomic_ext_properties_t>(ZE_STRUCTURE_TYPE_FLOAT_ATOMIC_EXT_PROPERTIES);
-    m.pNext = &atomics;
-    OK(ze.zeDeviceGetModuleProperties(device, &m));
+    filled(module_type, &atomics, ze.zeDeviceGetModuleProperties, device);
     const uint32_t everything = // tests/runtime/test_cpu_atomics.py runs these
         ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_LOAD_STORE | ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_ADD |
         ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_MIN_MAX | ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_LOAD_STORE |
@@ -40,17 +38,15 @@ TEST(properties) {
     uint32_t count = 0;
     OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, nullptr));
     CHECK(count == 1);
-    auto q = of_type<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES);
     count = 5;
-    OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, &q));
+    const auto q = filled(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES,
+                          ze.zeDeviceGetCommandQueueGroupProperties, device, &count);
     CHECK(count == 1 && q.numQueues == 1 && q.maxMemoryFillPatternSize == 128 &&
           q.flags ==
               (ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY |
                ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS));
-    auto mem = of_type<ze_device_memory_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
-    count = 1;
-    OK(ze.zeDeviceGetMemoryProperties(device, &count, &mem));
-    CHECK(mem.totalSize > 0);
+    CHECK(filled(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES, ze.zeDeviceGetMemoryProperties, device, &count)
+              .totalSize > 0);
     const auto access = filled(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES,
                                ze.zeDeviceGetMemoryAccessProperties, device);
     CHECK(access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Functions of Level Zero 1.9 to 1.18: what lists, queues and kernels were created with, appends with
 // parameters, host functions, the driver's own context.
 #include "ze_test.h"
@@ -76,8 +75,7 @@ struct Counted {
     int seen, calls;
 };
 
-/// A host function runs in its turn: after its wait events and what is before it, and before its
-/// own event.
+/// A host function runs in its turn: after its wait events and what is before it, and before its own event.
 TEST(host_function) {
     const auto gate = make_event(), end = make_event();
     const auto list = immediate_list();

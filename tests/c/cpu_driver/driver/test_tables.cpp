@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The exported tables: for every version that a loader may ask with, exactly the slots of that version are
 // filled. Every function of them refuses null handles and null pointers.
 #include <dlfcn.h>
@@ -173,13 +172,9 @@ template <class R, class... A> void check_nulls(const Handles &, const char *, R
 
 TEST(nulls) {
     const Handles handles;
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, name) check_nulls(handles, #name, ze.name);
 #define ZE_CPU_NEWER(minor, name) ZE_CPU_HAS(minor, name)
-#define ZE_CPU_LACKS(minor, name)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"
     CHECK(wrong == 0);
     REFUSED(INVALID_NULL_POINTER, ze.zeContextCreate(driver, nullptr, &context));
     REFUSED(INVALID_NULL_POINTER, ze.zeKernelCreate(loaded("kernels.spv"), nullptr, nullptr));

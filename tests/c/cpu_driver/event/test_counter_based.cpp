@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Counter-based events: each append that is to signal one makes it stand for that command alone.
 #include "ze_test.h"
 
@@ -87,8 +86,7 @@ TEST(chain) {
     const Gates gates;
     const Owned<ze_command_list_handle_t> lists[] = {immediate_list(), immediate_list()};
     const auto event = make();
-    const auto a = shared<int>(64 * sizeof(int));
-    std::memset(a, 0, 64 * sizeof(int));
+    const auto a = zeros<int>(64 * sizeof(int));
     a[0] = 1;
     OK(ze.zeCommandListAppendBarrier(lists[0], event, 1, &gates[0]));
     for (int i = 1; i < 64; i++)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Events: host and device signals, waits across lists, resets, reuse.
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Sharing events with another process: the test starts itself again as that process. Hosts and
 // kernels of each side signal, reset and wait for what the other side does.
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "in_threads.hpp"
 #include "other_process.h"
 
 namespace {
@@ -58,18 +58,14 @@ void host_rounds(ze_event_handle_t own, ze_event_handle_t other) {
 /// Kernels of both sides take turns: this side has every second link of each chain, from `first`
 /// on. The hosts only submit. Each chain has its own list, and a thread that submits to it.
 void kernel_chains(const Shared &with, uint32_t first) {
-    std::vector<std::thread> threads;
-    for (int chain = 0; chain < chains; chain++)
-        threads.emplace_back([&, chain] {
-            const auto list = immediate_list();
-            for (uint32_t link = first; link < 2 * links; link += 2) {
-                const uint32_t at = first_link + uint32_t(chain) * (2 * links + 1) + link;
-                add(list, with.values + chain * count, with.event[at + 1], {with.event[at]});
-            }
-            finish(list);
-        });
-    for (std::thread &thread : threads)
-        thread.join();
+    in_threads(chains, [&](int chain) {
+        const auto list = immediate_list();
+        for (uint32_t link = first; link < 2 * links; link += 2) {
+            const uint32_t at = first_link + uint32_t(chain) * (2 * links + 1) + link;
+            add(list, with.values + chain * count, with.event[at + 1], {with.event[at]});
+        }
+        finish(list);
+    });
 }
 
 /// Whether a thread of this process watches for signals of other processes, judged by its name.
@@ -200,8 +196,7 @@ void kernels(Other &other) {
         expect(test.with.values + chain * count, 2 * links);
 }
 
-/// A regular list, executed when the other process may wait already. That process sees its
-/// timestamps.
+/// A regular list, executed when the other process may wait already. That process sees its timestamps.
 void kernel_to_host(Other &other) {
     Test test(other);
     const auto queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Every way to ask for timestamps, of events of every kind of pool.
 #include "ze_test.h"
 
@@ -29,13 +28,11 @@ void pool_with(ze_event_pool_flags_t flags) {
     for (int round = 0; round < 2; round++) {
         NOT_READY(ze.zeEventQueryKernelTimestampsExt(event, device, &count, &results));
         NOT_READY(ze.zeEventQueryKernelTimestamp(event, &direct_result));
-        uint64_t host_time = 0, before = 0, after = 0;
-        OK(ze.zeDeviceGetGlobalTimestamps(device, &host_time, &before));
+        const uint64_t before = device_time();
         launch(list, spin, 1, 8, event);
         append(ze.zeCommandListAppendQueryKernelTimestamps, list, 1, &event, &appended, nullptr);
         finish(list);
-        OK(ze.zeDeviceGetGlobalTimestamps(device, &host_time, &after));
-
+        const uint64_t after = device_time();
         OK(ze.zeEventQueryKernelTimestamp(event, &direct_result));
         OK(ze.zeEventQueryTimestampsExp(event, device, &count, &listed));
         OK(ze.zeEventQueryKernelTimestampsExt(event, device, &count, &results));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Calls a function by its address.
 #pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
 typedef int (*function)(int);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Kernels that count work-items, with arguments whose sizes programs get wrong, and with attributes.
 kernel void count_items(global int *count) {
     atomic_inc(count);

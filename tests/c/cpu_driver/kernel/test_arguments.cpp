@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Values that are shorter or longer than their argument, local memory, and queries of a kernel.
 #include "ze_test.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Local memory, many types, group sizes, properties. test_arguments.cpp has the sizes of arguments.
 #include "ze_test.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Launches of several kernels whose group counts are in memory. Cooperative launches, and launches that bring
 // their arguments along.
 #include "ze_test.h"
@@ -39,8 +38,7 @@ TEST(several_kernels) {
                    &kernels[0], number, nullptr);
 }
 
-/// All work-groups of a cooperative launch have to run at once. The OpenCL runtime promises that of
-/// one only.
+/// All work-groups of a cooperative launch have to run at once. The OpenCL runtime promises that of one only.
 TEST(cooperative) {
     uint32_t count = 1;
     const auto group = filled(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Kernels that read and write images.
 
 kernel void sample_2d(read_only image2d_t image, sampler_t how, global const float2 *at, global float4 *out) {

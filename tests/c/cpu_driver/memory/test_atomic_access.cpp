@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Attributes of atomic access: of shared allocations and of other memory of the process, in parts, bad input.
 #include "ze_test.h"
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Memory as file descriptors: exported, and imported by each call that can do that.
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "ze_test.h"
 
@@ -69,9 +67,7 @@ TEST(imports) {
     char *memory = static_cast<char *>(got(ze.zeMemAllocDevice, context, &desc, bytes, 0, device));
     ze_external_memory_export_fd_t out{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
                                        ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
-    auto properties =
-        of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES, &out);
-    OK(ze.zeMemGetAllocProperties(context, memory, &properties, nullptr));
+    properties_of(memory, &out);
     ze_external_memory_import_fd_t in{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, nullptr,
                                       ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, out.fd};
     const int own = in.fd;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Sharing memory with another process: the test starts itself again as that process, which runs a
 // kernel on the memory.
 #include <atomic>
@@ -76,10 +75,7 @@ void of_each_kind(Other &other) {
         other.ask({'o', made, {}});
         expect(values, 4);
 
-        auto properties =
-            of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
-        OK(ze.zeMemGetAllocProperties(context, values, &properties, nullptr));
-        CHECK(properties.type == type);
+        CHECK(properties_of(values).type == type);
         OK(ze.zeMemPutIpcHandle(context, handle));
         other.ask({'o', second, {}}); // the second handle has not been put
         OK(ze.zeMemPutIpcHandle(context, second));
@@ -119,12 +115,11 @@ void of_a_fifo(Other &other, ze_ipc_mem_handle_t handle) {
     CHECK(unlink(path.c_str()) == 0 && rmdir(folder) == 0);
 }
 
-/// What is no handle, or means something else, is refused in both processes.
+/// Handles that are none, or mean something else, are refused in both processes.
 void forged(Other &other) {
     int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
     auto handle = got(ze.zeMemGetIpcHandle, context, values);
-    // The descriptor is only a hint; the rest finds the file: process at byte 8, size at 16,
-    // identity at 24.
+    // The descriptor is only a hint; the rest finds the file: process at byte 8, size at 16, identity at 24.
     for (size_t i : {8, 9, 10, 11, 19, 23, 24, 31, 32, 33, 39}) {
         ze_ipc_mem_handle_t wrong = handle;
         wrong.data[i] ^= 0x41;

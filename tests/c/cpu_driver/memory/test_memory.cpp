@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // USM: kinds, queries, alignment, bad input.
 #include "ze_test.h"
-
-static ze_memory_allocation_properties_t query(const void *p, ze_device_handle_t *owner = nullptr) {
-    auto properties =
-        of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
-    OK(ze.zeMemGetAllocProperties(context, p, &properties, owner));
-    return properties;
-}
 
 TEST(kinds) {
     for (ze_memory_type_t type : {ZE_MEMORY_TYPE_HOST, ZE_MEMORY_TYPE_DEVICE, ZE_MEMORY_TYPE_SHARED})
@@ -18,7 +10,7 @@ TEST(kinds) {
                 CHECK(alignment == 0 || reinterpret_cast<uintptr_t>(p) % alignment == 0);
                 std::memset(p, 1, size);
                 ze_device_handle_t owner = nullptr;
-                auto properties = query(p + size - 1, &owner);
+                auto properties = properties_of(p + size - 1, nullptr, &owner);
                 CHECK(properties.type == type && properties.id != 0 && properties.pageSize != 0);
                 CHECK(type == ZE_MEMORY_TYPE_HOST || owner == device);
                 void *base = nullptr;
@@ -26,10 +18,10 @@ TEST(kinds) {
                 CHECK(base == p && found == size);
                 OK(ze.zeMemGetAddressRange(context, p, nullptr, &found));
                 OK(ze.zeMemFree(context, p));
-                CHECK(query(p).type == ZE_MEMORY_TYPE_UNKNOWN);
+                CHECK(properties_of(p).type == ZE_MEMORY_TYPE_UNKNOWN);
             }
     void *a = allocate(ZE_MEMORY_TYPE_HOST, 10), *b = allocate(ZE_MEMORY_TYPE_HOST, 10);
-    CHECK(query(a).id != query(b).id);
+    CHECK(properties_of(a).id != properties_of(b).id);
     destroy(a);
     destroy(b);
 }
@@ -46,7 +38,7 @@ TEST(bad_input) {
     void *foreign = std::malloc(64);
     for (void *other : {static_cast<void *>(&local), foreign, reinterpret_cast<void *>(uintptr_t(8))}) {
         REFUSED(INVALID_ARGUMENT, ze.zeMemFree(context, other));
-        CHECK(query(other).type == ZE_MEMORY_TYPE_UNKNOWN);
+        CHECK(properties_of(other).type == ZE_MEMORY_TYPE_UNKNOWN);
         size_t size = 0;
         CHECK(ze.zeMemGetAddressRange(context, other, nullptr, &size) != ZE_RESULT_SUCCESS);
     }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Reserved address ranges with physical memory mapped into them, used by kernels and copies.
 #include <csetjmp>
 #include <csignal>
@@ -89,14 +88,11 @@ TEST(kernel_over_two_objects) {
     CHECK(faults(range + 3 * half, true) && !faults(range + 3 * half, false));
     CHECK(faults(range + 2 * half, false)); // reserved, not mapped
 
-    auto properties =
-        of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
-    auto owner = got(ze.zeMemGetAllocProperties, context, range + 5, &properties);
+    ze_device_handle_t owner = nullptr;
+    const auto properties = properties_of(range + 5, nullptr, &owner);
     CHECK(properties.type == ZE_MEMORY_TYPE_DEVICE && properties.id && owner == device);
-    OK(ze.zeMemGetAllocProperties(context, range + half, &properties, nullptr));
-    CHECK(properties.type == ZE_MEMORY_TYPE_HOST);
-    OK(ze.zeMemGetAllocProperties(context, range + 2 * half, &properties, nullptr));
-    CHECK(properties.type == ZE_MEMORY_TYPE_UNKNOWN);
+    CHECK(properties_of(range + half).type == ZE_MEMORY_TYPE_HOST);
+    CHECK(properties_of(range + 2 * half).type == ZE_MEMORY_TYPE_UNKNOWN);
     void *base = nullptr;
     auto size = got(ze.zeMemGetAddressRange, context, range + half + 1, &base);
     CHECK(base == range + half && size == half);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Variables and functions for link_importer.cl, and for calls by pointer.
 global int counter = 40;
 global int table[4] = {1, 2, 3, 4};

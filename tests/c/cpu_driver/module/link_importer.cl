@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Imports from link_exporter.cl, and has a function and a kernel of the same names as that.
 extern global int counter;
 extern global int table[4];

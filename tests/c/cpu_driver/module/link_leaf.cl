@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // A library with a variable that keeps its value.
 static global int sum = 100;
 

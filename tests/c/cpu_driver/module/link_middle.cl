@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // A library that imports from link_leaf.cl.
 int leaf(int x);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // This module and link_user.cl import from each other.
 int from_user(int x);
 

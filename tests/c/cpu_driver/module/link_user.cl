@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Imports from link_middle.cl, which imports from link_leaf.cl. This module and link_other.cl
 // import from each other.
 int middle(int x);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Modules that import sub-group builtins: alone, linked with others, as native binaries; imports that nobody
 // has. What the builtins compute is checked in tests/isa/test_cpu_builtins.py.
+#include "in_threads.hpp"
 #include "ze_test.h"
 
 #include <random>
-#include <thread>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 using Code = std::vector<uint8_t>;
 constexpr int lanes = 16, groups = 2, rows = 2, depth = 32;
@@ -110,22 +108,17 @@ TEST(native) {
     OK(ze.zeModuleDestroy(again));
 }
 
-/// The driver compiles each set of builtins once in the process. Four threads need the same one at
-/// once.
+/// The driver compiles each set of builtins once in the process. Four threads need the same one at once.
 TEST(in_threads) {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 4; i++)
-        threads.emplace_back([i] {
-            const int factor = i + 2;
-            const uint32_t id = 3;
-            const void *value = &factor;
-            const ze_module_constants_t constants{1, &id, &value};
-            Owned<ze_module_handle_t> module;
-            OK(build(builtins(), &module, nullptr, ZE_MODULE_FORMAT_IL_SPIRV, nullptr, &constants));
-            check_multiply(module, factor, product);
-        });
-    for (std::thread &thread : threads)
-        thread.join();
+    in_threads(4, [](int i) {
+        const int factor = i + 2;
+        const uint32_t id = 3;
+        const void *value = &factor;
+        const ze_module_constants_t constants{1, &id, &value};
+        Owned<ze_module_handle_t> module;
+        OK(build(builtins(), &module, nullptr, ZE_MODULE_FORMAT_IL_SPIRV, nullptr, &constants));
+        check_multiply(module, factor, product);
+    });
 }
 
 /// Calls a builtin and a function of another module.

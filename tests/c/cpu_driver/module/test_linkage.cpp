@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Variables and functions of modules by their names, and modules that are linked after their
-// creation.
+// Variables and functions of modules by their names, and modules that are linked after their creation.
 #include "ze_test.h"
 
 using Code = std::vector<uint8_t>;
@@ -61,8 +59,7 @@ static void globals(bool from_native) {
     CHECK(*counter == 40 && table[0] == 1 && table[3] == 4);
     CHECK(pointer_to(module, "exported_constants", 8)[1] == 9);
     CHECK(pointer_to(module, "counter", 4) == counter);
-    // Kernels see what the host writes, and copies write there, too. Another module has variables
-    // of its own.
+    // Kernels see what the host writes, and copies write there, too. Another module has variables of its own.
     *counter = 7;
     const int nine = 9;
     const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Modules: specialisation constants, logs, native binaries, bad input.
 #include "ze_test.h"
 

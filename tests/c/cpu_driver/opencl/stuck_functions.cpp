@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The functions that stuck_runtime.c does not define. Nobody calls them.
 #include "opencl/opencl_api.h"
 

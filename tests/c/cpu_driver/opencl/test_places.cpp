@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Where the driver looks for the OpenCL runtime, and what it does not load from there. To be called
 // as: test_places direct planted.so. Each case is a tree of folders, with copies of the driver and
 // of a library that tells when it is loaded.
@@ -8,9 +7,7 @@
 #include <map>
 
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include "ze_test.h"
 
@@ -125,7 +122,7 @@ constexpr uid_t stranger = 54321; // also the number of a group
 struct Environment : Tree {
     fs::path library = driver(in_environment), file = plant("env/lib"), lib = top / "env/lib",
              env = top / "env";
-    /// What may lead to another runtime if others can write there.
+    /// Paths that lead to another runtime if others can write there.
     std::vector<fs::path> way() const { return {file, lib, env}; }
 };
 
@@ -208,7 +205,7 @@ void writable_by_all() {
     const fs::path other = e.plant("other/lib");
     const Caller caller = with(e.library, "CONDA_PREFIX", e.top / "other");
     expect_loaded(caller, other);
-    // What the variable names is looked at in the same way.
+    // The folder that the variable names is checked in the same way.
     set_mode(e.top / "other", 0777);
     expect_refused(caller, "/other is writable by all");
     // A file that the user names is loaded without these checks.
@@ -393,5 +390,4 @@ int main(int argc, char **argv) {
     if (geteuid() == 0)
         for (const auto test : {owners, lists})
             test();
-    std::puts("ok");
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The driver where the process may start no threads or has no address space left, and where the
 // runtime never returns. To be called as: test_room direct stuck_runtime.so.
 #include <atomic>
@@ -12,8 +11,6 @@
 #include <pthread.h>
 
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ze_test.h"
 
@@ -69,38 +66,17 @@ static void with_stuck_runtime() {
     _exit(1);
 }
 
-/// Runs this program again, as an open driver cannot be opened another time. Returns how it ended.
-static int run(const char *way, int signal_after_a_moment = 0) {
-    const pid_t child = fork();
-    if (child == 0) {
-        execl("/proc/self/exe", "test_room", way, nullptr);
-        _exit(127);
-    }
-    if (signal_after_a_moment) {
-        sleep(1);
-        kill(child, signal_after_a_moment);
-    }
-    return wait_for(child);
-}
-
 int main(int argc, char **argv) {
-    CHECK(argc >= 2);
-    const std::string way = argv[1];
-    if (argc == 2) {
-        alarm(60);
-        if (way == "threads")
-            without_threads();
-        else if (way == "space")
-            without_address_space();
-        else
-            with_stuck_runtime();
-        return 0;
-    }
-    open_driver(argc, argv); // skips the test where there is no runtime
-    for (const char *other : {"threads", "space"})
-        CHECK(run(other) == 0);
+    CHECK(argc == 3);
+    // An open driver cannot be opened another time, so each way has a process.
+    if (exit_code(in_child([&] { open_driver(argc, argv); })) == 77)
+        return 77; // there is no runtime
+    for (const auto way : {without_threads, without_address_space})
+        CHECK(in_child(way) == 0);
     setenv("ZE_CPU_OPENCL_LIBRARY", argv[2], 1);
-    const int status = run("stuck", SIGTERM);
+    const pid_t stuck = start_child(with_stuck_runtime);
+    sleep(1);
+    kill(stuck, SIGTERM);
+    const int status = wait_for(stuck);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-    std::puts("ok");
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // pthread_cancel() of threads inside of the driver; test_life_cycle.cpp cancels those that wait for the host,
 // c/life/test_cancellation.cpp those that have disabled it.
 #include <functional>
 
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ze_test.h"
 
@@ -32,8 +29,7 @@ static void cancel(const Wait &wait) {
 /// The cancellation takes effect afterwards.
 TEST(cancel_in_runtime) {
     const auto kernel = make_kernel("add_one");
-    const auto value = shared<int>(64 * sizeof(int));
-    std::memset(value, 0, 64 * sizeof(int));
+    const auto value = zeros<int>(64 * sizeof(int));
     set_arg(kernel, 0, value);
     for (int i = 1; i <= 200; i++) {
         launch(list, kernel, 1, 64);

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // fork() while other threads execute, and while one waits for an event of the host. The child uses
 // what it inherits, and what it makes.
 #include <atomic>
 #include <thread>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ze_test.h"
 
 constexpr int count = 4096;
 
 static Owned<int *> zeros() {
-    auto values = shared<int>(count * sizeof(int));
-    std::memset(values, 0, count * sizeof(int));
-    return values;
+    return zeros<int>(count * sizeof(int));
 }
 
 static void add(ze_command_list_handle_t list, ze_kernel_handle_t kernel, int *values,

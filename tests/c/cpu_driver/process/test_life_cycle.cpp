@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Every kind of wait of a host thread x what may happen meanwhile: the thread is cancelled, the process
 // forks, the process exits, the objects are destroyed. docs/reliability.md has the table.
 #include <memory>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "asleep.h"
 #include "ze_test.h"
@@ -156,8 +152,9 @@ struct Waiting : sleeping_thread<ze_result_t> {
                           cancel_type) {}
 };
 
-/// The wait ends, what the thread waited for stays as it is.
-void cancel(const Kind &kind, Work &w, int type) {
+/// The wait ends, what the thread waited for stays as it is. A thread may have said that it may be cancelled
+/// at any instruction; the driver still chooses where.
+template <int type> void cancel(const Kind &kind, Work &w) {
     Waiting thread(kind, w, type);
     thread.cancel();
     CHECK(thread.join() == std::pair(ZE_RESULT_ERROR_UNKNOWN, true));
@@ -165,15 +162,6 @@ void cancel(const Kind &kind, Work &w, int type) {
     w.open();
     w.finish();
     CHECK(w.to == 5);
-}
-
-void cancel(const Kind &kind, Work &w) {
-    cancel(kind, w, PTHREAD_CANCEL_DEFERRED);
-}
-
-/// The thread has said that it may be cancelled at any instruction. The driver still chooses where.
-void cancel_asynchronously(const Kind &kind, Work &w) {
-    cancel(kind, w, PTHREAD_CANCEL_ASYNCHRONOUS);
 }
 
 /// The wait goes on in the parent. The child has a copy of the work, and may wait for it, too.
@@ -262,12 +250,12 @@ int main(int argc, char **argv) {
                 (kind.traits & Kind::only_direct && !direct))
                 continue;
             std::printf("%s\n", kind.name);
-            for (void (*happens)(const Kind &, Work &) : {cancel, cancel_asynchronously, fork, destroy}) {
+            for (void (*happens)(const Kind &, Work &) :
+                 {cancel<PTHREAD_CANCEL_DEFERRED>, cancel<PTHREAD_CANCEL_ASYNCHRONOUS>, fork, destroy}) {
                 Work w(timeout, kind.gate_flags);
                 kind.make(w);
                 happens(kind, w);
             }
         }
     OK(ze.zeContextDestroy(context));
-    std::puts("ok");
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Several threads with their own lists and kernels of one module; concurrent module builds; loops
 // that would show leaked objects.
-#include <thread>
-
+#include "in_threads.hpp"
 #include "ze_test.h"
 
 static void work(int id) {
@@ -23,14 +21,6 @@ static void work(int id) {
             CHECK(b[i] == (i + id) * round);
         OK(ze.zeEventHostReset(event));
     }
-}
-
-template <class Body> static void in_threads(int count, Body body) {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; i++)
-        threads.emplace_back(body, i);
-    for (std::thread &thread : threads)
-        thread.join();
 }
 
 static void create_and_destroy() {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Immediate and regular lists, queues, fences, copies, fills, timestamps.
 #include <cfenv>
 #include <thread>
@@ -100,13 +99,13 @@ static void ordering(ze_command_queue_mode_t mode) {
 }
 
 static void timestamps(ze_command_list_handle_t list) {
-    uint64_t stamps[3] = {}, host = 0, before = 0, after = 0;
-    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &before));
+    uint64_t stamps[3] = {};
+    const uint64_t before = device_time();
     for (uint64_t &stamp : stamps)
         append(ze.zeCommandListAppendWriteGlobalTimestamp, list, &stamp);
     finish(list);
-    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &after));
-    CHECK(before <= stamps[0] && stamps[0] <= stamps[1] && stamps[1] <= stamps[2] && stamps[2] <= after);
+    CHECK(before <= stamps[0] && stamps[0] <= stamps[1] && stamps[1] <= stamps[2] &&
+          stamps[2] <= device_time());
 }
 
 static void timeouts(ze_command_list_handle_t list) {
@@ -175,27 +174,22 @@ TEST(urgent) {
     auto desc = of_type<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
     desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
     desc.priority = ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
-    Owned<ze_command_list_handle_t> list;
-    OK(ze.zeCommandListCreateImmediate(context, device, &desc, &list));
+    const auto list = made(ze.zeCommandListCreateImmediate, context, device, &desc);
     const auto pool = make_pool(2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
     const auto done = make_event(pool, 0), told = make_event(pool, 1);
     const auto kernel = make_kernel("add_one");
-    const auto a = shared<int>(256);
-    std::memset(a, 0, 256);
+    const auto a = zeros<int>(256);
     set_arg(kernel, 0, a);
     for (int i = 0; i < 50; i++) {
         launch(list, kernel, i % 2 ? 1 : 2, i % 2 ? 64 : 32);
         CHECK(a[0] == i + 1 && a[63] == i + 1);
     }
-    uint64_t host = 0, before = 0, after = 0;
-    ze_kernel_timestamp_result_t stamp{};
-    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &before));
+    const uint64_t before = device_time();
     launch(list, kernel, 1, 64, done);
     OK(ze.zeEventQueryStatus(done));
-    OK(ze.zeEventQueryKernelTimestamp(done, &stamp));
-    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &after));
-    CHECK(before <= stamp.global.kernelStart && stamp.global.kernelStart <= stamp.global.kernelEnd &&
-          stamp.global.kernelEnd <= after);
+    const auto stamp = got(ze.zeEventQueryKernelTimestamp, done).global;
+    CHECK(before <= stamp.kernelStart && stamp.kernelStart <= stamp.kernelEnd &&
+          stamp.kernelEnd <= device_time());
     std::thread teller([&] { OK(ze.zeEventHostSignal(told)); });
     launch(list, kernel, 1, 64, nullptr, {told});
     teller.join();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Kernels for the tests of the CPU driver.
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Starts the test once more as another process, which does what it is asked over a socket.
 #pragma once
 
@@ -9,8 +8,7 @@
 
 #include "ze_test.h"
 
-/// A request to the other process ('x': end), with the handles for it. A file descriptor may go
-/// with it.
+/// A request to the other process ('x': end), with the handles for it. A file descriptor may go with it.
 struct Message {
     char kind;
     ze_ipc_mem_handle_t memory;
@@ -114,6 +112,5 @@ inline int main_of_both(
         alone();
     }
     OK(ze.zeContextDestroy(context));
-    std::puts("ok");
     return 0;
 }

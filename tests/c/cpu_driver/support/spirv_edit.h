@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// SPIR-V modules as lists of instructions: made by hand, changed, damaged.
+// SPIR-V modules as lists of instructions: made by hand, changed.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -55,6 +53,3 @@ inline SpirvModule::Words with_text(SpirvModule::Words operands, const std::stri
     std::memcpy(&operands[first], text.data(), text.size());
     return operands;
 }
-
-/// A module with random damage to its bytes, words or instructions, or cut off.
-std::vector<uint8_t> damaged(const std::vector<uint8_t> &code, std::mt19937 &random);

@@ -51,29 +51,21 @@ void take_from_tables() {
 void *loader = nullptr;
 
 void take_from_loader() {
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, name)                                                                              \
     ze.name = reinterpret_cast<decltype(ze.name)>(dlsym(loader, #name));                                     \
     CHECK(ze.name);
 #define ZE_CPU_NEWER(minor, name) ze.name = reinterpret_cast<decltype(ze.name)>(dlsym(loader, #name));
-#define ZE_CPU_LACKS(minor, name)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"
 }
 
 /// Asks the driver for the functions that an old loader does not export.
 void ask_driver() {
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, name)
 #define ZE_CPU_NEWER(minor, name)                                                                            \
     if (!ze.name)                                                                                            \
         ze.name =                                                                                            \
             reinterpret_cast<decltype(ze.name)>(got(ze.zeDriverGetExtensionFunctionAddress, driver, #name));
-#define ZE_CPU_LACKS(minor, name)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"
 }
 
 /// Skips the test if the OpenCL runtime is missing. Loaders hide why a driver refuses, so this asks
@@ -220,8 +212,7 @@ ze_result_t build_linked(const std::vector<std::vector<uint8_t>> &codes, ze_modu
 }
 
 std::vector<int> run(ze_module_handle_t module, const char *name, int value) {
-    const auto out = shared<int>(8 * sizeof(int));
-    std::memset(out, 0, 8 * sizeof(int));
+    const auto out = zeros<int>(8 * sizeof(int));
     out[0] = value;
     const auto kernel = make_kernel(name, module);
     const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
@@ -303,6 +294,18 @@ void *allocate(ze_memory_type_t type, size_t size, size_t alignment) {
     if (type == ZE_MEMORY_TYPE_DEVICE)
         return got(ze.zeMemAllocDevice, context, &on_device, size, alignment, device);
     return got(ze.zeMemAllocShared, context, &on_device, &on_host, size, alignment, device);
+}
+
+ze_memory_allocation_properties_t properties_of(const void *memory, void *next, ze_device_handle_t *owner) {
+    auto properties =
+        of_type<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES, next);
+    OK(ze.zeMemGetAllocProperties(context, memory, &properties, owner));
+    return properties;
+}
+
+uint64_t device_time() {
+    uint64_t host = 0;
+    return got(ze.zeDeviceGetGlobalTimestamps, device, &host);
 }
 
 void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups, uint32_t group_size,

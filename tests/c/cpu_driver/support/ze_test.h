@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Shared by the tests of the CPU driver. The first argument of a test says where it gets the
 // functions from: the driver's own tables ("direct"), or the system's Level Zero loader ("loader",
 // "validation"). Without a loader the test is skipped.
@@ -23,13 +22,9 @@
 
 /// All functions by their names: ze.zeInit(0). A function that a loader is too old for is the driver's own.
 struct Functions {
-#define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, name) decltype(&::name) name = nullptr;
 #define ZE_CPU_NEWER(minor, name) decltype(&ze_cpu::name) name = nullptr;
-#define ZE_CPU_LACKS(minor, name)
-#define ZE_CPU_END
-#define ZE_CPU_EMPTY(getter)
-#include "border/tables.def"
+#include "functions.def"
 };
 extern Functions ze;
 extern bool direct; // the functions are the driver's own: nothing between them and us
@@ -83,7 +78,7 @@ long resident_kb(); // what of this process is in memory
 /// The driver's sentence for the last refusal has this part.
 #define SAYS(part) CHECK(last_refusal().find(part) != std::string::npos)
 
-/// What a call writes through its last parameter.
+/// The type that a call writes through its last parameter, and what it writes.
 template <class... P>
 using Written = std::remove_pointer_t<std::tuple_element_t<sizeof...(P) - 1, std::tuple<P...>>>;
 template <class... P, class... A> auto got(ze_result_t (*call)(P...), A &&...arguments) {
@@ -159,7 +154,7 @@ public:
 private:
     T object_;
 };
-/// What a call makes.
+/// The object that a call makes.
 template <class... P, class... A> auto made(ze_result_t (*call)(P...), A &&...arguments) {
     return Owned(got(call, arguments...));
 }
@@ -192,8 +187,16 @@ Owned<ze_event_pool_handle_t> make_pool(uint32_t count,
 Owned<ze_event_handle_t> make_event(ze_event_pool_handle_t pool, uint32_t index);
 Owned<ze_event_handle_t> make_event(); // of a pool that all tests share
 void *allocate(ze_memory_type_t type, size_t size, size_t alignment = 0);
+ze_memory_allocation_properties_t properties_of(const void *memory, void *next = nullptr,
+                                                ze_device_handle_t *owner = nullptr);
+uint64_t device_time();
 template <class T> Owned<T *> shared(size_t size, size_t alignment = 0) {
     return Owned(static_cast<T *>(allocate(ZE_MEMORY_TYPE_SHARED, size, alignment)));
+}
+template <class T> Owned<T *> zeros(size_t size) {
+    auto memory = shared<T>(size);
+    std::memset(memory, 0, size);
+    return memory;
 }
 
 template <class T> void set_arg(ze_kernel_handle_t kernel, uint32_t index, const T &value) {

@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-kernel void saxpy(global const float *x, global float *y, float a) {
-    const size_t i = get_global_id(0);
-    y[i] = a * x[i] + y[i];
-}
-
 kernel void divide(global const int *a, global const int *b, global int *out) {
     const int i = get_global_id(0);
     out[2 * i] = a[i] / b[i];
@@ -13,11 +8,6 @@ kernel void divide(global const int *a, global const int *b, global int *out) {
 kernel void wide(global const long *a, global ulong *b, uint n) {
     const ulong i = get_global_id(0);
     b[i] = mul_hi(b[i], (ulong)a[i]) + (ulong)(a[i] >> n) * 1000000007ul;
-}
-
-kernel void narrow(global const char *a, global const uchar *b, global short *out) {
-    const size_t i = get_global_id(0);
-    out[i] = add_sat(a[i], (char)3) * (short)sub_sat(b[i], (uchar)5) + hadd(a[i], (char)7);
 }
 
 kernel void bits(global uint *a) {
@@ -31,9 +21,4 @@ kernel void convert(global const float *in, global uchar *bytes, global int *wor
     bytes[i] = convert_uchar_sat_rte(in[i]);
     words[i] = convert_int_rtz(in[i]) + convert_int_sat_rtn(in[i]);
     wide[i] = in[i];
-}
-
-kernel void choose(global const int4 *a, global const int4 *b, global int4 *out) {
-    const size_t i = get_global_id(0);
-    out[i] = select(a[i], b[i], a[i] > b[i]) + (a[i] == b[i] ? a[i] : -b[i]);
 }

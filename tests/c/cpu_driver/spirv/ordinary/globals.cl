@@ -15,10 +15,3 @@ kernel void use(global int *out, int i) {
         table[i] + counter + *points_to + record.c + (int)record.l[1] + (int)zeros[i] + (infinite[0] < 0);
     counter = i;
 }
-
-kernel void local_table(global int *out, int i) {
-    const int values[4] = {3, 1, 4, 1};
-    int more[16] = {0};
-    more[i] = values[i & 3];
-    *out = more[i + 1] + more[i];
-}

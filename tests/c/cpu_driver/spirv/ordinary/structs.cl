@@ -32,14 +32,6 @@ kernel void walk(global node *first, global int *sum) {
     *sum = total;
 }
 
-kernel void by_value(struct inner a, global struct outer *out) {
-    struct outer o = out[get_global_id(0)];
-    o.in[1] = a;
-    o.either.f = a.tag;
-    o.padding = o.either.u;
-    out[get_global_id(0)] = o;
-}
-
 kernel void packed_members(global struct tight *t, constant struct tight *c) {
     const size_t i = get_global_id(0);
     t[i].i += c->i;

@@ -13,19 +13,6 @@ kernel void swizzle(global float8 *a, global short16 *b) {
     b[i].sF = 3;
 }
 
-kernel void shuffled(global const uchar16 *a, global uchar16 *out, uchar16 mask) {
-    const size_t i = get_global_id(0);
-    out[i] = shuffle(a[i], mask) + shuffle2(a[i].lo, a[i].hi, mask);
-}
-
-kernel void indexed(global int8 *a, int n) {
-    int8 v = a[get_global_id(0)];
-    int sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += ((int *)&v)[i & 7];
-    a[get_global_id(0)] = v + sum;
-}
-
 kernel void widen(global const char4 *a, global float4 *b, global ulong4 *c) {
     const size_t i = get_global_id(0);
     b[i] = convert_float4(a[i]) * as_float4((int4)(0x3f800000));
