@@ -122,8 +122,8 @@ def strided(choice: tuple[str, int] | None, dims: tuple[int, ...]) -> str:
 
 
 class Category(NamedTuple):
-    """What a share of the time is for: how forms are grouped, the kind of their types (KINDS), and whether
-    they have few rows.
+    """A share of the time is for a category: how forms are grouped, the kind of their types (KINDS),
+    and whether they have few rows.
     """
 
     grouping: str

@@ -92,7 +92,7 @@ def test_older_system(tmp_path: Path) -> None:
 
 
 def test_no_thread_has_destructors() -> None:
-    """Those of the main thread would run before the static destructors of the program, which may still
+    """The main thread's would run before the static destructors of the program, which may still
     call the libraries."""
     folder = Path(zemm.get_lib())
     for library in (*folder.glob("*.so*"), *folder.glob("dnnl/*.so.3"), *folder.glob("ggml/*.so")):

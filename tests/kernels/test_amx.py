@@ -3,7 +3,7 @@
 
 Elsewhere these rows run with tiles in software (test_kernels.py). Here the other side of the
 specialisation constant is built for a CPU with AMX, and its instructions are found in the machine
-code. That needs no such CPU: the OpenCL CPU runtime builds for others, too.
+code. That needs no such CPU: the OpenCL CPU runtime also builds for others.
 """
 
 import os
@@ -61,13 +61,13 @@ def build(spirv: Path) -> None:
 
 
 def native(problem: Problem, tiles: str, folder: Path) -> bytes:
-    """What the row that ZEMM_KERNEL names becomes for Granite Rapids."""
+    """The machine code of the row that ZEMM_KERNEL names, for Granite Rapids."""
     module = make_pd(problem).modules()[0]
     return built(module.spirv, dict(module.constants), tiles, folder)
 
 
 def built(spirv: bytes, constants: dict[int, int], tiles: str, folder: Path) -> bytes:
-    """What a module becomes for Granite Rapids, which has all of AMX."""
+    """The machine code of a module for Granite Rapids, which has all of AMX."""
     path = folder / f"{tiles}.spv"
     path.write_bytes(specialised(spirv, {**constants, constant_id("SPEC_TILES"): state(tiles)}))
     environment = {**os.environ, "CL_CONFIG_CPU_TARGET_ARCH": "graniterapids"}

@@ -24,8 +24,12 @@ def test_the_second_run_multiplies_by_the_first_result() -> None:
     assert np.array_equal(call.dst, (x @ w) ** 2 * old)
 
 
-def test_a_part_of_a_larger_tensor() -> None:
+def test_a_part_of_a_larger_tensor(engine: zemm.Engine) -> None:
+    """dst is a submemory, and src1 may be spelt as its descriptor."""
     run(Problem("--attr-post-ops=mul_inplace:f32 5x2:2x8 dst_within=12x20@3x7"))
+    dst = zemm.MemoryDesc((12, 20), "f32").submemory((5, 8), (3, 7))
+    mds = zemm.MemoryDesc((5, 2), "f32"), zemm.MemoryDesc((2, 8), "f32"), dst
+    assert zemm.MatmulPrimitiveDesc(engine, *mds, attr=with_post_op("mul_inplace", dst)[0]).impl_info
 
 
 def refused_descriptor(engine: zemm.Engine, dst: zemm.MemoryDesc, src1: zemm.MemoryDesc) -> str:
@@ -256,7 +260,7 @@ def test_grouped(engine: zemm.Engine, stream: zemm.Stream) -> None:
         assert np.array_equal(dst.read(0).view(np.float32).reshape(rows, n), want)
 
 
-def test_a_matmul_of_arrays(engine: zemm.Engine) -> None:
+def test_a_matmul_of_arrays() -> None:
     x, w = np.arange(8, dtype=np.float32).reshape(4, 2), np.arange(12, dtype=np.float32).reshape(2, 6)
     for out in (
         np.full((4, 6), 3, np.float32),

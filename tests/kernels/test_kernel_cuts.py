@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 import zemm
-from support_calls import make_pd, run
+from support_calls import make_pd, run, run_exact
 from support_cases import ANY, Problem, problems, shape
 from support_decisions import needed
 from support_rows import BY_NAME, CPU_ROWS, constant_id, flag
@@ -54,7 +54,7 @@ def test_k_in_ranges(row: str, name: str) -> None:
         k = any_k // unit * unit
         problem = SPLIT[name].shaped(m, n, k, f"seed={seed}")
         assert scratchpad(problem) >= 2 * m * n * 4, f"K is not split: {m}, {n}, {k}"
-        assert run(problem).is_exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
+        run_exact(problem)
 
 
 def test_ranges_are_added_in_their_order() -> None:
@@ -72,7 +72,7 @@ def test_batches_of_ranges() -> None:
         "--dt=s8:s8:s32 --attr-zero-points=src:common:1 --attr-scratchpad=user 2x3x20000:2x20000x24"
     )
     assert scratchpad(problem) > 0
-    assert run(problem).is_exact
+    run_exact(problem)
 
 
 @pytest.mark.parametrize("dims", ["1x512:512x16", "4x1000:1000x64", "31x2560:2560x2560", "1x64:64x4096"])
@@ -101,13 +101,13 @@ def test_weights_packed_first(name: str, shape: tuple[int, int, int]) -> None:
     bits = TYPES[problem.dt[1]].bits
     assert scratchpad(problem) >= k * n * bits // 8
     for mode in ("library", "user"):
-        assert run(problem.but(f"--attr-scratchpad={mode}")).is_exact
+        run_exact(problem.but(f"--attr-scratchpad={mode}"))
     assert scratchpad(problem.shaped(100, n, k)) < k * n * bits // 8
 
 
 def test_batched_weights_are_not_packed_first() -> None:
     problem = Problem("--dt=s8:s8:s32 2x300x64:2x64x70")
-    assert run(problem).is_exact
+    run_exact(problem)
 
 
 # ---- few rows, with weights along K
@@ -139,7 +139,7 @@ def test_few_rows_along_k(row: str, name: str) -> None:
         for m in (1, 2, 5, 6, 7):
             for n in (1, 15, 16, 17, 63, 64, 130):
                 problem = base.shaped(m, n, k, f"seed={seed}")
-                assert run(problem).is_exact, (m, n, k)
+                run_exact(problem)
 
 
 PLAIN_FLOATS = problems("plain floats")
@@ -159,7 +159,7 @@ def test_few_rows_of_floats(row: str, name: str) -> None:
         for m in (1, 2, 3, 5, 8, 9):
             for n in (1, 15, 17, 64, 128, 130):
                 problem = base.shaped(m, n, k, f"seed={seed}")
-                assert run(problem).is_exact, (m, n, k)
+                run_exact(problem)
 
 
 # ---- few rows, with weights along N: several tiles in a work-item
@@ -184,18 +184,18 @@ def test_tiles_abreast(row: str, name: str) -> None:
         problem = base.shaped(m, n, k, f"seed={seed}")
         flags = [made.constants.get(constant_id("SPEC_FLAGS"), 0) for made in make_pd(problem).modules()]
         assert any(value & flag("FLAG_ABREAST") for value in flags) == (m <= 16)
-        assert run(problem).is_exact, (m, n, k)
+        run_exact(problem)
         # Without the last tile the others are whole: few rows make no panel of them.
-        assert run(problem.shaped(m, n - 18, k)).is_exact, (m, n, k)
+        run_exact(problem.shaped(m, n - 18, k))
         if not base.find("scales", "wei") or "bias" in name:
-            assert run(problem.shaped(m, n, k + 1)).is_exact
+            run_exact(problem.shaped(m, n, k + 1))
 
 
 def test_batch_of_one_row_along_k() -> None:
     """Weights that the whole batch shares, and weights of each matrix."""
     for count in (1, 3):
         line = f"--dt=s8:u8:s32 --wtag=acb --attr-zero-points=wei:common:1 3x1x192:{count}x192x40"
-        assert run(Problem(line)).is_exact
+        run_exact(Problem(line))
 
 
 # ---- tiles of few columns

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import zemm
-from support_calls import fill, make_pd, result, run
+from support_calls import fill, make_pd, result, run, run_exact
 from support_cases import ANY, PACKED, Problem, problems, shape
 from support_decisions import needed
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
@@ -95,13 +95,6 @@ def refusal(engine: zemm.Engine, row: str, base: Problem) -> str:
     return ""
 
 
-def run_on(row: str, problem: Problem) -> bool:
-    """Run the problem on the row. Returns whether the result had to be exact."""
-    call = run(problem)
-    assert call.pd.impl_info == row
-    return call.is_exact
-
-
 def first_problem(row: str, name: str) -> Problem:
     return of_shape(VARIANTS[name], *next(shapes(INTEGERS if name in INTEGERS else FLOATS, name)), 0)
 
@@ -126,11 +119,7 @@ def test_tails(engine: zemm.Engine, row: str, name: str) -> None:
             with pytest.raises(NotImplementedError, match=why):
                 make_pd(problem)
             return
-        try:
-            exact = run_on(row, problem)
-        except AssertionError as error:
-            raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
-        assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
+        assert run_exact(problem).pd.impl_info == row
 
 
 ROUGH = [name for name in FLOATS if not FLOATS[name].number("group")]
@@ -146,7 +135,9 @@ def test_rough_tails(engine: zemm.Engine, row: str, name: str) -> None:
         return  # test_tails has checked the reason
     inexact = 0
     for seed, (m, n, k) in enumerate(itertools.islice(shapes(FLOATS, name), 0, None, 4)):
-        inexact += not run_on(row, of_shape(FLOATS[name], m, n, k, seed).but("rough"))
+        call = run(of_shape(FLOATS[name], m, n, k, seed).but("rough"))
+        assert call.pd.impl_info == row
+        inexact += not call.is_exact
     assert inexact > 5
 
 
@@ -190,7 +181,7 @@ def test_another_row_takes_it(name: str) -> None:
     problem = REFUSED[name][0]
     row = make_pd(problem).impl_info
     assert not row.startswith("matmul_int8")
-    run_on(row, problem)
+    assert run(problem).pd.impl_info == row
 
 
 def test_infinite_src_beside_zero_points(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def test_quantised(engine: zemm.Engine, k: int, group: int, sums: int, dst: str)
 )
 @pytest.mark.parametrize("tag", ["ab", "ba", "BA16a64b4a"])
 def test_quantised_floats(engine: zemm.Engine, dst: str, mode: Any, group: int, scale: Any, tag: str) -> None:
-    """The same along K of weights, in any layout: the values of whole groups with zeros at the end."""
+    """Weights quantised along K, in any layout, have the values of whole groups with zeros at the end."""
 
     def quantised(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         attr, md = zemm.Attr(), zemm.MemoryDesc(rows.shape, "f32")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import zemm
 from support_bounds import NAN_AS
-from support_calls import make_pd, result, run
+from support_calls import make_pd, refusal, result, run
 from support_cases import PACKED, PACKED_FLOATS, Problem, shape
 from support_decisions import needed
 from support_layout import Buffer, Layout
@@ -204,25 +204,20 @@ def test_reorder_reads_every_scale(engine: zemm.Engine, dt: str, arg: int) -> No
 # ---- matmuls
 
 
-def force(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, p: Problem) -> None:
-    """Name the row. Skips a row that this CPU does not have, or that is for other problems."""
-    monkeypatch.setenv("ZEMM_KERNEL", row)
-    try:
-        make_pd(p)
-    except NotImplementedError as error:
-        pytest.skip(str(error))
+def skip_unless_taken(p: Problem) -> None:
+    """Skip a row that this CPU does not have, or that is for other problems."""
+    if why := refusal(p):
+        pytest.skip(why)
 
 
 @pytest.mark.quick(cases=lambda row, dt: row == CPU_ROWS[-1] and dt == "f8_e4m3")
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", FLOAT_ROWS)
-def test_matmul_loads_every_code(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str
-) -> None:
+def test_matmul_loads_every_code(row: str, dt: str) -> None:
     """As src and weights, each code times 1, and with finite codes the product with the identity."""
     x = as_f32(codes(dt)).astype(np.float64) + 0.0  # a sum has no negative zero
     column = Problem(f"--dt={dt}:f32:f32 {x.size}x1:1x2")
-    force(engine, monkeypatch, row, column)
+    skip_unless_taken(column)
     check_values(result(column, {SRC: x[:, None], WEI: 1}), x[:, None])
     line = Problem(f"--dt=f32:{dt}:f32 2x1:1x{x.size}")
     check_values(result(line, {SRC: 1, WEI: x}), x[None, :])
@@ -256,7 +251,7 @@ def spread(dt: str, count: int) -> tuple[Array, Array]:
 ORDERS = ["ab", "ba", "packed"]
 
 
-def check_weights(engine: zemm.Engine, row: str, dt: str, order: str) -> None:
+def check_weights(row: str, dt: str, order: str) -> None:
     """Every code as a weight, on the row that ZEMM_KERNEL names: at each place in a vector, in columns
     behind the last whole tile, with so many rows of src that they are multiplied one by one, some at
     once, and as a whole tile. For the most rows, plain weights are packed first.
@@ -283,21 +278,18 @@ WEIGHTS_NEEDED = needed(
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", FLOAT_ROWS)
-def test_matmul_weights_of_every_code(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, order: str
-) -> None:
-    force(engine, monkeypatch, row, of_weights(row, dt, order))
-    check_weights(engine, row, dt, order)
+def test_matmul_weights_of_every_code(row: str, dt: str, order: str) -> None:
+    skip_unless_taken(of_weights(row, dt, order))
+    check_weights(row, dt, order)
 
 
 def main() -> None:
     """Run in a process with a mask of features: every code as a weight, on the rows with AVX512."""
-    engine = zemm.Engine("cpu")
     for row in (row for row in FLOAT_ROWS if BY_NAME[row].feature == "avx512"):
         os.environ["ZEMM_KERNEL"] = row
         for order in ("packed",) if reads_packed_only(BY_NAME[row]) else ORDERS:
             for dt in SMALL_FLOATS:
-                check_weights(engine, row, dt, order)
+                check_weights(row, dt, order)
                 print(row, order, dt)
 
 
@@ -320,9 +312,7 @@ def test_matmul_without_tables(engine: zemm.Engine) -> None:
 @pytest.mark.parametrize("n", [16, 320])
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", FLOAT_ROWS)
-def test_matmul_src_of_every_code(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, n: int
-) -> None:
+def test_matmul_src_of_every_code(row: str, dt: str, n: int) -> None:
     """With 320 columns, src becomes wider before the matmul runs: that takes scratchpad."""
     values, src = spread(dt, 256)
     traits = BY_NAME[row]
@@ -330,7 +320,7 @@ def test_matmul_src_of_every_code(
     packed = PACKED if wei == "f8_e4m3" else PACKED_FLOATS
     tag = packed if traits.weights == "packed" else ""
     p = Problem(f"--dt={dt}:{wei}:f32 {tag} --attr-scratchpad=user {shape(256, n, PLACES)}")
-    force(engine, monkeypatch, row, p)
+    skip_unless_taken(p)
     check_values(result(p, {SRC: src.T, WEI: 1}), values[:, None])
     assert bool(make_pd(p).query_md("scratchpad_md").ndims) == (n > 64)
 
@@ -338,7 +328,7 @@ def test_matmul_src_of_every_code(
 @pytest.mark.quick(cases=lambda row, dt: row == CPU_ROWS[-1])
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", CPU_ROWS)
-def test_matmul_rounds(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str) -> None:
+def test_matmul_rounds(row: str, dt: str) -> None:
     """Products of ones, scaled: each column of dst has its value. Then a dst with columns that lie
     side by side, which are stored one by one.
     """
@@ -346,7 +336,7 @@ def test_matmul_rounds(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row
     types = "f32:f32" if row in FLOAT_ROWS else "s8:s8"
     for order in ("ab", "ba"):
         p = Problem(f"--dt={types}:{dt} --dtag={order} --attr-scales=wei:2 2x1:1x{x.size}")
-        force(engine, monkeypatch, row, p)
+        skip_unless_taken(p)
         with np.errstate(invalid="ignore"):
             scales = x.astype(np.float64)
         for dst in result(p, {SRC: 1, WEI: 1, SCALES | WEI: scales}):
@@ -356,7 +346,7 @@ def test_matmul_rounds(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row
 @pytest.mark.each_value
 @pytest.mark.parametrize("dt", ["e8m0", "f8_e4m3"])
 @pytest.mark.parametrize("tensor", ["src", "wei", "dst"])
-def test_matmul_reads_every_scale(engine: zemm.Engine, tensor: str, dt: str) -> None:
+def test_matmul_reads_every_scale(tensor: str, dt: str) -> None:
     scales = as_f32(codes(dt)).astype(np.float64)
     n = scales.size
     m, dims = (n, (n, 1)) if tensor == "src" else (2, (1, n))
@@ -370,7 +360,7 @@ def test_matmul_reads_every_scale(engine: zemm.Engine, tensor: str, dt: str) -> 
 
 
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
-def test_matmul_reads_every_code_elsewhere(engine: zemm.Engine, dt: str) -> None:
+def test_matmul_reads_every_code_elsewhere(dt: str) -> None:
     """As bias, as the tensor of a binary post-op, and as dst that a sum adds."""
     x = as_f32(codes(dt)).astype(np.float64)
     x = x[~np.isnan(x)]  # adding would lose the sign of a NaN

@@ -98,7 +98,7 @@ def test_runtime_rows(engine: zemm.Engine, stream: zemm.Stream) -> None:
 
 
 @pytest.mark.parametrize("m", [1, 17])
-def test_scratchpad(engine: zemm.Engine, m: int) -> None:
+def test_scratchpad(m: int) -> None:
     """Both parts of all rows fit into it."""
     run(f16_by("u4", m, 8200, "--attr-scratchpad=user"))  # it lies between guards
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from support_calls import make_pd, run
+from support_calls import make_pd, run_exact
 from support_cases import PACKED, PACKED_FLOATS, Problem, shape
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS
 from support_xe import BITS, tile_of
@@ -53,7 +53,7 @@ def test_large_tiles_pack_first(row: str) -> None:
     """Rows with 2-D block loads. test_xe_rows.py covers the others."""
     problem = unreadable(row)[0]
     assert packs(problem)
-    assert run(problem).is_exact
+    run_exact(problem)
 
 
 @pytest.mark.parametrize("row", XE_ROWS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import zemm
-from support_calls import Call, fill, make_pd, result, run
+from support_calls import Call, fill, make_pd, result, run, run_exact
 from support_cases import PACKED, PACKED_FLOATS, Problem, problems
 from support_decisions import needed
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS, constant_id, flag, state
@@ -109,18 +109,12 @@ def test_tails(row: str, name: str) -> None:
             refusals += 1
             continue  # test_every_variant_has_rows checks the refusals
         taken += 1
-        try:
-            call = run(problem)
-            if rounds_like_the_reference(row, variant):
-                run(rough(row, problem))
-        except AssertionError as error:
-            raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
+        call = run_exact(problem) if variant.number("exact", 1) else run(problem)
         assert call.pd.impl_info == row
-        exact = call.is_exact or not variant.number("exact", 1)
-        assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
-    assert not variant.number("loads", 1) or not taken or not refusals, (
-        "all or none of what block loads can read"
-    )
+        if rounds_like_the_reference(row, variant):
+            run(rough(row, problem))
+    is_mixed = taken and refusals and variant.number("loads", 1)
+    assert not is_mixed, "all or none of what block loads can read"
 
 
 @pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
@@ -153,7 +147,7 @@ def test_every_variant_has_rows(monkeypatch: pytest.MonkeyPatch, kind: str, name
 
 PARTS = {kind: problems(f"xe parts of {kind}") for kind in ("int8", "half", "tf32")}
 PARTS["float"] = PARTS["half"]
-# Those that test_last_wave leaves out.
+# Problems that test_last_wave leaves out.
 MORE_PARTS = {"int8": problems("xe more parts of int8")}
 
 
@@ -181,7 +175,7 @@ def check_exact_and_alike(row: str, problem: Problem) -> None:
     """The sums of parts are added up exactly. Floats with all their digits give the same bits in
     every run.
     """
-    assert run(problem).is_exact, problem.line
+    run_exact(problem)
     if not problem.is_integer:
         call = run(rough(row, problem))
         assert not call.is_exact

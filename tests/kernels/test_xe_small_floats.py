@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zemm
 from support_calls import make_pd, result
 from support_cases import PACKED, Problem, shape
 from support_decisions import needed
 from support_rows import BY_NAME, XE_ROWS
 from support_xe import pad_of, tile_of
-from test_small_floats import SMALL_FLOATS, as_f32, check_values, codes, finite, force
+from test_small_floats import SMALL_FLOATS, as_f32, check_values, codes, finite, skip_unless_taken
 from zemm.benchdnn.grammar.arguments import SCALES, SRC, WEI
 
 Array = np.ndarray[Any, Any]
@@ -49,14 +48,12 @@ WEIGHTS_NEEDED = needed(
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", ROWS)
-def test_every_code_of_weights(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, layout: str, src: str
-) -> None:
+def test_every_code_of_weights(row: str, dt: str, layout: str, src: str) -> None:
     """The identity by weights with every finite code gives the weights, subnormal ones, too."""
     values = np.resize(finite(dt), 256)
     wei = rotated(values)
     p = identity_by_codes(src, dt, layout)
-    force(engine, monkeypatch, row, p)
+    skip_unless_taken(p)
     check_values(result(p, {SRC: np.eye(K), WEI: wei}), wei + 0.0)
 
 
@@ -73,12 +70,10 @@ SRC_NEEDED = needed(ROWS, OF_SRC, lambda row, name: codes_by_identity(*name))
 @pytest.mark.parametrize("wei", SMALL_FLOATS)
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", ROWS)
-def test_every_code_of_src(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, wei: str
-) -> None:
+def test_every_code_of_src(row: str, dt: str, wei: str) -> None:
     src = rotated(np.resize(finite(dt), 256)).T
     p = codes_by_identity(dt, wei)
-    force(engine, monkeypatch, row, p)
+    skip_unless_taken(p)
     check_values(result(p, {SRC: src, WEI: np.eye(K)}), src + 0.0)
 
 
@@ -104,15 +99,13 @@ SPECIALS_NEEDED = needed(ROWS, OF_SPECIALS, lambda row, name: beside_specials(*n
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("dt", ["f8_e5m2", "f8_e4m3"])
 @pytest.mark.parametrize("row", ROWS)
-def test_nan_and_infinities(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, scaled: bool
-) -> None:
+def test_nan_and_infinities(row: str, dt: str, scaled: bool) -> None:
     """One of src makes a row NaN or infinite, one of the weights a column, wherever it is along K. The
     columns between them stay as they are. Without scales K ends inside a quad of packed weights.
     """
     kinds, p = specials(dt), beside_specials(dt, scaled)
     k, n = p.case.problem.wei
-    force(engine, monkeypatch, row, p)
+    skip_unless_taken(p)
     src, wei = np.ones((9, k)), np.zeros((k, n))
     for i in range(n // 2):
         wei[7 * i % k, 2 * i] = kinds[i % kinds.size]
@@ -130,9 +123,9 @@ def test_nan_and_infinities(
 @pytest.mark.quick(cases=lambda row, dt: row == QUICK[0] and dt == "f8_e4m3")
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", SMALLEST)
-def test_nan_behind_a_part_of_packed_weights(engine: zemm.Engine, row: str, dt: str) -> None:
-    """What follows a part along K belongs to others: NaN there do not count. K ends inside of a group of
-    elements that are converted together.
+def test_nan_behind_a_part_of_packed_weights(row: str, dt: str) -> None:
+    """Elements that follow a part along K belong to others: NaN there do not count. K ends inside of a group
+    of elements that are converted together.
     """
     k = 41
     p = Problem(f"--dt=f16:{dt}:f32 {PACKED} {shape(9, 64, k)} wei_within=192x128@64x64")
@@ -142,9 +135,7 @@ def test_nan_behind_a_part_of_packed_weights(engine: zemm.Engine, row: str, dt: 
 @pytest.mark.full
 @pytest.mark.parametrize("dt", ["e8m0", "f8_e4m3"])
 @pytest.mark.parametrize("row", SMALLEST)
-def test_every_scale_of_groups(
-    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str
-) -> None:
+def test_every_scale_of_groups(row: str, dt: str) -> None:
     """Each code as the scale of a group along K of weights, and of src. Weights are f8_e5m2, which have no
     factor for their scales (small_float_factor())."""
     scales = as_f32(codes(dt)).astype(np.float64)
@@ -152,7 +143,7 @@ def test_every_scale_of_groups(
     src = np.zeros((9, 64))
     src[:, 32:] = 1 / 32
     p = Problem(f"--dt=bf16:f8_e5m2:f32 {PACKED} --attr-scales=wei:3:{dt}:32x1 {shape(9, n, 64)}")
-    force(engine, monkeypatch, row, p)
+    skip_unless_taken(p)
     two = np.stack([np.ones(n), scales])
     want = np.broadcast_to(scales.astype(np.float32), (9, n))
     check_values(result(p, {SRC: src, WEI: 1, SCALES | WEI: two}), want + 0.0)
@@ -166,7 +157,7 @@ def test_every_scale_of_groups(
 @pytest.mark.quick(cases=lambda row, k: row == QUICK[-1] and k == 65)
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 63, 65])
 @pytest.mark.parametrize("row", SMALLEST)
-def test_padding_of_src(engine: zemm.Engine, row: str, k: int) -> None:
+def test_padding_of_src(row: str, k: int) -> None:
     """src of any strides, batches that share it, and K that fills no group."""
     p = Problem(
         f"--dt=f8_e4m3:f4_e2m1:f32 --stag=dcba 2x1x3x{k}:2x2x{k}x34 src_pad=1 wei_pad={pad_of(34, 'f4_e2m1')}"

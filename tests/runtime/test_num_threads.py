@@ -56,6 +56,7 @@ def test_limit() -> None:
     assert found[2][1] <= 2
 
 
+@pytest.mark.quick(cases=lambda text: text in ("1", "two"))
 @pytest.mark.parametrize(("text", "limit"), [("1", 1), ("0", CPUS), ("two", CPUS), (str(CPUS + 7), CPUS)])
 def test_variable(text: str, limit: int) -> None:
     ((found, busy),) = lines(-1, ZEMM_NUM_THREADS=text)

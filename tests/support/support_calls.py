@@ -10,7 +10,7 @@ import support_bounds as bounds
 import zemm
 from support_cases import PER_BYTE, Problem
 from support_engine import the_engine, the_stream
-from support_fill import Values, arguments, fill
+from support_fill import arguments, fill
 from zemm._library.codes import join, split
 from zemm.benchdnn.data import build
 from zemm.benchdnn.data.layout import Bytes, Layout
@@ -53,13 +53,8 @@ class Call:
     """Everything that an execution needs. `args` are its memories; `buffers` have those that are no host
     scalars. given: values of some or all tensors in place of random ones."""
 
-    def __init__(
-        self,
-        p: Problem,
-        given: Mapping[int, object] | None = None,
-        pd: zemm.MatmulPrimitiveDesc | None = None,
-    ) -> None:
-        self.problem, self.values, self.pd = p, fill(p, given), pd or make_pd(p)
+    def __init__(self, p: Problem, given: Mapping[int, object] | None = None) -> None:
+        self.problem, self.values, self.pd = p, fill(p, given), make_pd(p)
         self.args: dict[int, zemm.Memory] = {}
         self.buffers: dict[int, Buffer] = {}
         self.is_exact = False  # whether the last dst had to equal the bounds bit by bit
@@ -108,7 +103,7 @@ class Call:
 
     @property
     def dst(self) -> np.ndarray:
-        """The codes of dst's elements. A writable view of memory if they are dense bytes."""
+        """The codes of dst's elements."""
         layout = self._dst.layout
         assert isinstance(layout, Layout)
         return layout.codes(self._dst.raw())
@@ -126,10 +121,14 @@ class Call:
     def check(self) -> None:
         """dst has the expected values, and all other bytes are unchanged."""
         changed = (self.raw ^ self.before) & ~own_bits(self._dst)
-        assert not changed.any(), "bytes that are not dst's were written"
-        assert not [arg for arg, buffer in self.buffers.items() if buffer.damage()]
+        assert not changed.any(), f"{self.problem.line}: bytes that are not dst's were written"
+        damaged = [arg for arg, buffer in self.buffers.items() if buffer.damage()]
+        assert not damaged, f"{self.problem.line}: bytes around arguments were written"
         low, high = bounds.matmul(self.problem, self.values)
-        compare(self.dst, low, high)
+        try:
+            compare(self.dst, low, high)
+        except AssertionError as error:
+            raise AssertionError(f"{self.problem.line}: {error}") from error
         self.is_exact = bool((low == high).all())
 
 
@@ -175,11 +174,15 @@ def run(p: Problem, given: Mapping[int, object] | None = None) -> Call:
     return call
 
 
+def run_exact(p: Problem, given: Mapping[int, object] | None = None) -> Call:
+    """Execute a problem whose every sum is exact, and check dst."""
+    call = run(p, given)
+    assert call.is_exact, f"{p.line}: the values are not small enough for exact sums"
+    return call
+
+
 def result(p: Problem, given: Mapping[int, object] | None = None) -> np.ndarray:
     """dst of an execution, which is not compared."""
     call = Call(p, given)
     call.execute()
     return call.dst
-
-
-__all__ = ["Call", "Values", "compare", "fill", "make_pd", "refusal", "result", "run"]

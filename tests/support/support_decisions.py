@@ -33,8 +33,8 @@ _BITS = {bit: f"flag {bit}" for bit in range(32)}
 
 
 def features(row: str, problem: Problem) -> frozenset[str]:
-    """What the kernels of a problem distinguish: launches, constants, flags. Nothing if the row refuses
-    the problem.
+    """The decisions that the kernels of a problem distinguish: launches, constants, flags. Nothing if the
+    row refuses the problem.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZEMM_KERNEL", row)
@@ -52,7 +52,7 @@ def features(row: str, problem: Problem) -> frozenset[str]:
 
 
 def shown(row: str, problem: Problem) -> frozenset[Hashable]:
-    """What a case shows; nothing if the row refuses the problem."""
+    """The decisions and facts that a case shows; nothing if the row refuses the problem."""
     distinguished = features(row, problem)
     if not distinguished:
         return frozenset()
@@ -65,8 +65,8 @@ def shown(row: str, problem: Problem) -> frozenset[Hashable]:
 
 
 def shown_by_policy(row: str, problem: Problem, covered: set[Any]) -> frozenset[Hashable]:
-    """What a case shows whose test varies something else than decisions; nothing if the row refuses the
-    problem.
+    """The decisions that a case shows whose test varies something else than decisions; nothing if the
+    row refuses the problem.
     """
     distinguished = features(row, problem)
     if not distinguished:

@@ -15,7 +15,7 @@ from zemm._library.lists import TYPES
 from zemm.benchdnn.data.reference import reductions
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.arguments import Argument
-from zemm.benchdnn.grammar.dtypes import BY_NAME, decode, encode
+from zemm.benchdnn.grammar.dtypes import decode, encode
 
 Array = np.ndarray
 # By argument: integers as int64, floats as f64. All are representable in their types.
@@ -95,8 +95,3 @@ def scales(rng: np.random.Generator, dt: str, dims: tuple[int, ...], rough: bool
 def as_type(exact: Array, dt: str) -> Array:
     """Values rounded to a type, as f64."""
     return decode(encode(exact, dt), dt).astype(np.float64)
-
-
-def itemsize(dt: str) -> int:
-    """The bytes of a code: one for a part of a byte."""
-    return BY_NAME[dt].code.itemsize

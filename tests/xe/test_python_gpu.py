@@ -53,7 +53,7 @@ assert t.memory(engine).read().tobytes() == packed.tobytes()
 out = np.full((3, 3), 7, np.float32)
 assert zemm.matmul(values, values.T, out=out, engine=engine) is out
 
-# What a kernel adds to is there before it runs, and out gets what is there after it, which here is the same.
+# A kernel finds the values that it adds to, and out gets those after it, which here are equal.
 sevens = np.full((3, 6), 7, np.float16)
 for old in (sevens[:, :3].astype(">f4"), sevens[:, :3].astype(np.float32).T, sevens[:, ::2]):
     zemm.matmul(values, values.T, post_ops=["sum"], out=old, engine=engine)
