@@ -6,6 +6,7 @@ import array
 import copy
 import ctypes
 import pickle
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -334,7 +335,8 @@ def names(engine: zemm.Engine) -> dict[str, Any]:
     memories = [zemm.Memory(md, engine) for md in mds]
     md = zemm.MemoryDesc((3, 4), "f32")
     return {
-        **vars(zemm), "np": np, "ml_dtypes": ml_dtypes, "copy": copy, "pickle": pickle, "ones": ones,
+        **vars(zemm), "matmul": partial(zemm.matmul, engine=engine),
+        "np": np, "ml_dtypes": ml_dtypes, "copy": copy, "pickle": pickle, "ones": ones,
         "Mine": Mine, "VALUES": VALUES, "engine": engine, "stream": zemm.Stream(engine), "md": md,
         "memory": zemm.Memory(md, engine), "scalar": zemm.MemoryDesc.host_scalar("f32"),
         "args": dict(zip((ARG_SRC, ARG_WEIGHTS, ARG_DST), memories, strict=True)),
