@@ -47,6 +47,8 @@ TEST(settings) {
     OK(zemm_primitive_attr_set_rounding(attr, ZEMM_ARG_SRC, zemm_rounding_mode_environment));
     INVALID("wei", zemm_primitive_attr_set_reduced_range(attr, ZEMM_ARG_WEIGHTS, 1));
     INVALID("value is NULL", zemm_primitive_attr_get_reduced_range(attr, ZEMM_ARG_SRC, nullptr));
+    zemm_primitive_attr_t none = nullptr;
+    INVALID("existing is NULL", zemm_primitive_attr_clone(&none, nullptr));
     INVALID("value is NULL", zemm_primitive_attr_get_saturation(attr, nullptr));
     INVALID("group_size is NULL", zemm_primitive_attr_get_src_dyn_quant_params(attr, nullptr));
     // The mode, and whether it is for integers, too.

@@ -21,6 +21,8 @@ TEST(names) {
     SAME(zemm_fmt_tag2str(zemm_format_tag_last), "unknown fmt_tag");
     SAME(zemm_prop_kind2str(zemm_forward_inference), "forward_inference");
     SAME(zemm_prim_kind2str(zemm_matmul), "matmul");
+    SAME(zemm_prim_kind2str(zemm_undefined_primitive), "undef");
+    SAME(zemm_engine_kind2str(zemm_any_engine), "any");
     const std::pair<unsigned, const char *> runtimes[] = {
         {ZEMM_RUNTIME_NONE, "none"}, {ZEMM_RUNTIME_SEQ, "sequential"},        {ZEMM_RUNTIME_OMP, "OpenMP"},
         {ZEMM_RUNTIME_TBB, "TBB"},   {ZEMM_RUNTIME_THREADPOOL, "threadpool"}, {ZEMM_RUNTIME_OCL, "OpenCL"},
