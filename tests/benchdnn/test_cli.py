@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command as a user sees it: sentences and exit codes for any input, the list of cases, the help."""
 
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -15,11 +16,11 @@ from zemm.benchdnn.report.progress import Progress
 
 def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:
     lines = output(capsys, "--mode=L --matmul --dt=f32,f16 2x3:3x4")
-    assert lines[0] == "0:LISTED (0 ms) __REPRO: --mode=L --matmul 2x3:3x4"
-    assert lines[1] == "1:LISTED (0 ms) __REPRO: --mode=L --matmul --dt=f16 2x3:3x4"
+    for number, (line, dt) in enumerate(zip(lines, ["", "--dt=f16 "], strict=False)):
+        assert re.fullmatch(rf"{number}:LISTED \(\d+ ms\) __REPRO: --mode=L --matmul {dt}2x3:3x4", line)
     counts = "passed:0 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:0 failed:0 listed:2"
     assert lines[2] == f"tests:2 {counts}"
-    assert lines[3].startswith("total: 0.0")
+    assert lines[3].startswith("total: ")
 
 
 def test_canonical_repro_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
