@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import zemm
-from safetensors.torch import load_file
-from support_checkpoints import edit, llama, load, save, torch, transformers
+from support_checkpoints import edit, llama, load, load_file, save, torch, transformers
 from support_compressed import compressed
 from test_transformers import LAYER, gptq, layers_of
 from test_transformers_compressed import F8, weights
