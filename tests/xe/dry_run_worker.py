@@ -187,7 +187,13 @@ def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
         pd = descriptors[name]
         primitive = zemm.Primitive(pd)
         assert primitive.impl_info == row
-        primitive.execute(stream, memories(engine, pd) | common_parameters(engine, PROBLEMS[name]))
+        found = memories(engine, pd) | common_parameters(engine, PROBLEMS[name])
+        found |= {
+            tensor.arg: found[ARG_DST]
+            for tensor in args.post_op_tensors(PROBLEMS[name].case)
+            if tensor.is_dst
+        }
+        primitive.execute(stream, found)
         stream.wait()
     return {"sample": sample, "reasons": sorted(reasons)}
 
