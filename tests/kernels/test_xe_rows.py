@@ -246,7 +246,7 @@ def test_last_wave(row: str) -> None:
         variant = variants[name]
         for seed, (tiles, k) in enumerate([(17, 1152), (18, 2304)]):
             # Four rows of tiles.
-            problem = variant.of_shape(4 * tile.m - 3, tiles * tile.n - 5, k, seed)
+            problem = of_shape(variant, 4 * tile.m - 3, tiles * tile.n - 5, k, seed)
             if refused(row, problem):
                 continue
             assert split_of(problem) == Split(True, False), (name, tiles)
