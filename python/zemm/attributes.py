@@ -34,7 +34,7 @@ class Settings:
     """
 
     _kind: ClassVar[str]
-    _library: ClassVar[Any] = library  # a peer of zemm.benchdnn has another one
+    _library: ClassVar[Any] = library  # peers of zemm.benchdnn set another library
 
     def __init__(self) -> None:
         self._handle: Any = self._library.create(self._kind, f"{self._kind}_create")

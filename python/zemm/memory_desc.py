@@ -26,7 +26,7 @@ class MemoryDesc:
     arguments make no tensor.
     """
 
-    _library: ClassVar[Any] = library  # a peer of zemm.benchdnn has another one
+    _library: ClassVar[Any] = library  # peers of zemm.benchdnn set another library
 
     def __init__(
         self, dims: Dims, data_type: DType, tag: str | None = None, strides: Dims | None = None

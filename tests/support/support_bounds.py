@@ -240,9 +240,8 @@ def float_product(p: Problem, data: Values, both: tuple[Array, Array], k: slice)
     if p.number("rounds_to_bf16"):
         wei = to_bf16(wei)
     value = src @ wei
-    if (
-        p.words.get("narrow") == "two_bf16" and p.dt[1] == "f32"
-    ):  # the device leaves the products of two rests out
+    if p.words.get("narrow") == "two_bf16" and p.dt[1] == "f32":
+        # The device leaves the products of two rests out.
         value = value - rest(data[SRC][..., k]) @ rest(data[WEI][..., k, :])
     return value, np.abs(src) @ np.abs(wei)
 
@@ -350,9 +349,8 @@ def after(op: PostOp, index: int, data: Values, x: Array, error: Array) -> tuple
         x, error = apply(lambda v: v + addend, x, error, 1)
         return x, error + (f32(addend) != addend) * 2 * EPS * np.abs(addend)
     if isinstance(op, Eltwise):
-        return apply(
-            eltwise(op.name, op.alpha, op.beta)[0], x, error, *eltwise(op.name, op.alpha, op.beta)[1:]
-        )
+        function, roundings, terms = eltwise(op.name, op.alpha, op.beta)
+        return apply(function, x, error, roundings, terms)
     if isinstance(op, Prelu):
         slopes = data[args.post_op_arg(index, WEI)]
         return apply(lambda v: formulas.TENSOR_KINDS["prelu"](None, v, slopes), x, error, 1)

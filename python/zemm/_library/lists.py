@@ -97,7 +97,7 @@ def _names(*macros: str) -> tuple[str, ...]:
 _LISTS = json.loads(package_file("lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
 ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"] if row["macro"] not in _NAMES)
-KINDS = _names("ZEMM_KIND", "ZEMM_TENSOR_KIND")  # of post-ops, that are no algorithms
+KINDS = _names("ZEMM_KIND", "ZEMM_TENSOR_KIND")  # kinds of post-ops that are no algorithms
 GATES = _names("ZEMM_GATE")  # activations of gates; the library knows them by their index
 IN_PLACE = {algorithm.name: algorithm.of for algorithm in ALGORITHMS if algorithm.of}
 ATTRIBUTES = {row["name"]: _attribute(row) for row in _LISTS["attributes"]}

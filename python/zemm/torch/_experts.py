@@ -91,6 +91,7 @@ def run(
 
 
 def _run(*args: Any) -> torch.Tensor:
+    """args: those of the operator's schema."""
     x, index, weights, up, down, up_columns, down_columns, gate, _, _ = args
     return run(x, index, weights, find(up), find(down), up_columns, down_columns, Gate.of_text(gate))
 

@@ -100,7 +100,7 @@ def layer_of(parts: list[torch.Tensor]) -> Found:
 
 def _found(config: dict[str, Any], parts: dict[str, torch.Tensor]) -> Found:
     engine = default_engine()
-    parts["offsets"] = parts["zero_points"]  # no layer has both
+    parts = {**parts, "offsets": parts["zero_points"]}  # one part serves both: no layer has both
     arrays = {name: _array(parts[name], *about) for name, about in config["arrays"].items()}
     activation = cast(Activation, check.choice(config["activation"], Activation, "activation"))
     dst_dtype = dtype_name(config["dst_dtype"]) if config["dst_dtype"] is not None else None

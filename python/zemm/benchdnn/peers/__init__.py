@@ -31,7 +31,7 @@ class Prepared(Protocol):
 
 
 class InTurns:
-    """A part of problems whose runs take turns with copies of their tensors."""
+    """A base of products whose runs take turns with copies of their tensors: none has to be cooled."""
 
     def cool(self) -> None:
         """Nothing to do."""

@@ -25,8 +25,8 @@ class Buffer:
 
     On a CPU engine each of its buffers lies between two guards, which show writes outside of the
     tensor. Values are 0xff until they are filled. A descriptor with several buffers needs `layout`,
-    that of the values, and `metadata`, the content of the other buffers. On a CPU engine they begin so many
-    bytes `behind` a page.
+    that of the values, and `metadata`, the content of the other buffers. behind: on a CPU engine, how many
+    bytes after the start of a page a buffer begins.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class Buffer:
     ) -> None:
         self.layout = layout or layout_of(md)
         self.metadata = metadata
-        self._guarded: list[Guarded] = []
+        self._guarded: list[_Guarded] = []
         if engine.kind == "cpu":
-            self._guarded = [Guarded(md.part_size(part), behind) for part in range(md.num_handles)]
+            self._guarded = [_Guarded(md.part_size(part), behind) for part in range(md.num_handles)]
             addresses = [guarded.address for guarded in self._guarded]
             self.memory = zemm.Memory.from_handle(md, engine, addresses, self._guarded)
         else:
@@ -101,8 +101,9 @@ class Buffer:
         return "" if all(g.is_intact() for g in self._guarded) else "memory before or behind a buffer"
 
 
-class Guarded:
-    """`size` bytes of host memory between two guards. They begin so many bytes `behind` a page."""
+class _Guarded:
+    """`size` bytes of host memory between two guards. behind: how many bytes after the start of a page they
+    begin."""
 
     def __init__(self, size: int, behind: int = 0) -> None:
         block = np.empty(size + 3 * _GUARD + behind, np.uint8)
