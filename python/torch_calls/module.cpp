@@ -13,7 +13,7 @@
 namespace zemm_torch {
 namespace {
 
-// Objects of Python that start() gets.
+// Objects of Python that register() gets.
 struct {
     PyObject *linear; // the operator in Python, below autograd
     PyObject *linear_of_autograd;
@@ -214,9 +214,9 @@ void linear_of_autograd(stable_t *stack, uint64_t, uint64_t) {
         reinterpret_cast<stable_t>((y ? std::move(y) : given.in_python(python.linear_of_autograd)).release());
 }
 
-// call(x, layer, names, parts, buffers, in_features, out_features, dst_dtype) -> y, or None: the caller asks
-// torch.
-PyObject *call(PyObject *, PyObject *const *args, Py_ssize_t) {
+// call_known(x, layer, names, parts, buffers, in_features, out_features, dst_dtype) -> y, or None: the caller
+// asks torch.
+PyObject *call_known(PyObject *, PyObject *const *args, Py_ssize_t) {
     PyObject *const x = args[0], *const names = args[2], *const parts = args[3], *const buffers = args[4];
     try {
         for (Py_ssize_t i = 0; i < num_parts; ++i)
@@ -279,7 +279,7 @@ PyObject *add_call(PyObject *, PyObject *args) {
     return capsule;
 }
 
-PyObject *start(PyObject *, PyObject *args) {
+PyObject *register_kernels(PyObject *, PyObject *args) {
     if (const char *const missing = load_shim())
         return PyUnicode_FromString(missing);
     if (!PyArg_ParseTuple(args, "OOOOO!OOO!OO!O!", &python.linear, &python.linear_of_autograd,
@@ -309,10 +309,11 @@ PyObject *number_of_dtype(PyObject *, PyObject *name) {
 }
 
 PyMethodDef methods[] = {
-    {"start", start, METH_VARARGS, nullptr},
+    {"register", register_kernels, METH_VARARGS, nullptr},
     {"add_call", add_call, METH_VARARGS, nullptr},
     {"number_of_dtype", number_of_dtype, METH_O, nullptr},
-    {"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL, nullptr},
+    {"call_known", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_known)), METH_FASTCALL,
+     nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 PyModuleDef module = {

@@ -176,8 +176,8 @@ class LinearCall:
         if not (self._on_host and self._is_usual) or self._grouped:
             return None
         pointers = self.own_stream._handle, self._scratch
-        addresses = (library.LAYER_RUN, self._address, *map(library.address, pointers))
-        return addresses, (self.keep, pointers)
+        stream, scratch = map(library.address, pointers)
+        return (library.LAYER_RUN, self._address, stream, scratch), (self.keep, pointers)
 
     @property
     def impl_info(self) -> str:

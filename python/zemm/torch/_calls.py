@@ -12,20 +12,19 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from zemm import _torch_calls
 from zemm._arrays.torch_tensors import HOST, dtype_of
+from zemm._torch_calls import add_call, number_of_dtype, register
 from zemm.linear import Linear
 
 _Run = Callable[..., torch.Tensor]
-is_compiling = torch.compiler.is_compiling
-call: Callable[..., torch.Tensor | None] = _torch_calls.call
 NUMBERS: dict[torch.dtype | None, int] = {}  # types in the stable interface; empty: nobody asks the extension
 
 
 def start(run: _Run, autograd: _Run, modes: tuple[Any, ...], watchers: tuple[Any, ...]) -> None:
     """Have torch's dispatcher ask the extension. run: the operator in Python. autograd: what comes before it,
-    where gradients are recorded. modes: the keys that the dispatcher adds while nobody looks for operators, with
-    and without inference mode. watchers: functions that say whether somebody looks for functions or operators."""
+    where gradients are recorded. modes: the keys that the dispatcher adds while nobody looks for operators,
+    with and without inference mode. watchers: functions that say whether somebody looks for functions or
+    operators."""
     aoti = getattr(torch._C, "_aoti", None)
     of_handle = getattr(aoti, "alloc_tensor_by_stealing_from_void_ptr", None)
     to_handle = getattr(aoti, "unsafe_alloc_void_ptr_from_tensor", None)
@@ -44,7 +43,7 @@ def start(run: _Run, autograd: _Run, modes: tuple[Any, ...], watchers: tuple[Any
 
         return call
 
-    missing = _torch_calls.start(
+    missing = register(
         with_dtype(run),
         with_dtype(autograd),
         of_handle,
@@ -59,7 +58,7 @@ def start(run: _Run, autograd: _Run, modes: tuple[Any, ...], watchers: tuple[Any
     )
     if missing is None:
         for name, dtype in vars(torch).items():
-            if isinstance(dtype, torch.dtype) and (number := _torch_calls.number_of_dtype(name)) >= 0:
+            if isinstance(dtype, torch.dtype) and (number := number_of_dtype(name)) >= 0:
                 numbers[dtype] = number
         NUMBERS.update(numbers)
 
@@ -74,7 +73,7 @@ def keep_call(layer: Linear, parts: list[torch.Tensor], x: torch.Tensor) -> None
     if usual is None or parts[1].data_ptr() != layer.weights.memory.handle:  # it has copies
         return
     addresses, keep = usual
-    plan.call.known = _torch_calls.add_call(
+    plan.call.known = add_call(
         layer._calls.number,
         parts[0].numpy().tobytes(),
         tuple(part.data_ptr() for part in parts),

@@ -5,14 +5,16 @@ from collections.abc import Mapping
 from typing import Any, overload
 
 import torch
+from torch.compiler import is_compiling
 
 from zemm._arrays.torch_tensors import dtype_of, from_array
 from zemm._library import check
+from zemm._torch_calls import call_known
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch import _torchao
-from zemm.torch._calls import NUMBERS, call, is_compiling, keep_call
+from zemm.torch._calls import NUMBERS, keep_call
 from zemm.torch._layer_module import PARTS, LayerModule
 from zemm.torch._obstacles import obstacle
 from zemm.torch._operator import embedding, is_dispatched
@@ -189,7 +191,7 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """ValueError: x does not fit, is not on the host, or has a gradient. Or the module is empty."""
         if not is_compiling() and self._number:
-            y = call(
+            y = call_known(
                 x,
                 self._number,
                 PARTS,
