@@ -7,10 +7,8 @@
 namespace zemm {
 
 bool launch_plan::is_brief() const {
-    constexpr zemm_dim_t few = 1 << 18; // some microseconds
-    constexpr uint64_t few_groups = 16; // libze_cpu takes no more
-    const auto [x, y, z] = group_count;
-    return uint64_t(x) * y <= few_groups && uint64_t(x) * y * z <= few_groups && operations <= few;
+    constexpr zemm_dim_t few = 1 << 26; // less than a millisecond
+    return operations <= few;
 }
 
 zemm_dim_t checked_ceil_div(zemm_dim_t items, zemm_dim_t per_group, const char *what) {

@@ -33,8 +33,8 @@ struct launch_plan {
     zemm_dim_t operations = most_operations;        // about, of the whole launch
 
     static constexpr zemm_dim_t most_operations = std::numeric_limits<zemm_dim_t>::max();
-    // Whether one thread has done it before others have woken. The thread that executes the primitive does it
-    // itself then, if the device is a CPU that has nothing else to do for the stream.
+    // Whether it takes less time than a caller may wait. The thread that executes the primitive does it then,
+    // with others that help, if the device is a CPU that has nothing else to do for the stream.
     bool is_brief() const;
 };
 

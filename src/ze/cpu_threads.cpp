@@ -37,13 +37,17 @@ void set_cpu_threads(int most) {
         fail(zemm_unimplemented, "the OpenCL CPU runtime takes no limit of %d threads", most);
 }
 
-void warn_of_thread_variable() {
-    const std::string value = env("ZEMM_NUM_THREADS");
-    uint32_t most = 0;
-    const char *const end = value.data() + value.size();
-    const auto [rest, failure] = std::from_chars(value.data(), end, most);
-    if (!value.empty() && (failure != std::errc() || rest != end || !most))
-        verbose::warn_of_variable("ZEMM_NUM_THREADS", "a number from 1 on");
+void warn_of_thread_variables() {
+    const auto check = [](const char *name, uint32_t least, uint32_t most, const char *what) {
+        const std::string text = env(name);
+        uint32_t value = 0;
+        const char *const end = text.data() + text.size();
+        const auto [rest, failure] = std::from_chars(text.data(), end, value);
+        if (!text.empty() && (failure != std::errc() || rest != end || value < least || value > most))
+            verbose::warn_of_variable(name, what);
+    };
+    check("ZEMM_NUM_THREADS", 1, UINT32_MAX, "a number from 1 on");
+    check("ZEMM_SPIN_US", 0, 1000, "a number from 0 to 1000");
 }
 
 int cpu_threads() {

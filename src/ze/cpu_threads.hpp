@@ -8,7 +8,7 @@ namespace zemm::ze {
 // that takes no limit.
 void set_cpu_threads(int most);
 int cpu_threads();
-// Warns in the log if ZEMM_NUM_THREADS limits nothing.
-void warn_of_thread_variable();
+// Warns in the log of a wrong ZEMM_NUM_THREADS or ZEMM_SPIN_US.
+void warn_of_thread_variables();
 
 } // namespace zemm::ze

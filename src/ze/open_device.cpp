@@ -86,7 +86,7 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
       features(masked(all_features)), feature_names(features.names()),
       modules(std::make_unique<module_cache>()) {
     if (kind == zemm_cpu)
-        warn_of_thread_variable();
+        warn_of_thread_variables();
     const auto properties = properties_of(fn.zeDeviceGetProperties, handle,
                                           ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, "zeDeviceGetProperties");
     name = properties.name;

@@ -47,6 +47,7 @@ REFUSED = (
 )
 ELSEWHERE = {
     "ZEMM_NUM_THREADS": "runtime/test_num_threads.py",
+    "ZEMM_SPIN_US": "runtime/test_num_threads.py",
     "ZEMM_GGML_LIBRARY": "benchdnn/test_peer_formats.py",
     "ZE_CPU_CACHE_DIR": "dropin/test_foreign_tbb.py",  # the next place is taken
 }

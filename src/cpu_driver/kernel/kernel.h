@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,12 +53,19 @@ public:
                    const std::array<size_t, 3> &global, const std::array<size_t, 3> &local,
                    cl::Uint wait_count, const cl::Event *waits, cl::Event *event);
 
+    /// Computes a work-group on the calling thread (spirv/spirv_linkage.h); null: the kernel has no such
+    /// function.
+    using GroupFunction = void (*)(const void *arguments, long x, long y, long z);
+    GroupFunction group_function() const { return group_function_; }
+    std::atomic<float> group_ns{0}; // that a work-group takes, about; 0: not known
+
 private:
     cl::Int apply(size_t arg, const uint8_t *value);
 
     std::shared_ptr<BuiltModule> module_;
     const KernelInfo &info_; // in module_
     OwnedKernel kernel_;
+    GroupFunction group_function_ = nullptr;
     size_t local_variables_ = 0;  // bytes
     std::vector<size_t> offsets_; // of each argument in ArgValues::bytes, and the end
     std::mutex mutex_;

@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "border/refusal.h"
 #include "opencl/runtime.h"
 #include "opencl/thread_limit.h"
+#include "spirv/spirv_linkage.h"
+#include "stack/large_stack.h"
+#include "stream/crew.h"
 
 namespace ze_cpu {
 
@@ -22,6 +26,9 @@ KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo
     offsets_.push_back(at);
     applied_.bytes.resize(at);
     applied_.is_set.resize(info_.args.size());
+    if (info_.has_group_function)
+        group_function_ = reinterpret_cast<GroupFunction>(
+            function_in(*module_->program, std::string(group_function_prefix) + info_.name));
     cl::Ulong size = 0; // read before arguments are set: OpenCL adds local ones
     if (opencl().clGetKernelWorkGroupInfo(get(), runtime().device, cl::kernel_local_mem_size, sizeof size,
                                           &size, nullptr) == cl::success)
@@ -80,6 +87,34 @@ cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std
 
 namespace {
 
+/// The work-groups of a launch, the first dimension innermost.
+class Groups final : public crew::Job {
+public:
+    Groups(KernelObject &kernel, const void *arguments, const std::array<size_t, 3> &counts)
+        : Job(counts[0] * counts[1] * counts[2], kernel.group_ns), function_(kernel.group_function()),
+          arguments_(arguments), counts_(counts) {}
+
+    void run(size_t begin, size_t count) noexcept override {
+        long x = long(begin % counts_[0]), y = long(begin / counts_[0] % counts_[1]),
+             z = long(begin / counts_[0] / counts_[1]);
+        for (; count > 0; count--) {
+            function_(arguments_, x, y, z);
+            if (++x == long(counts_[0])) {
+                x = 0;
+                if (++y == long(counts_[1])) {
+                    y = 0;
+                    z++;
+                }
+            }
+        }
+    }
+
+private:
+    const KernelObject::GroupFunction function_;
+    const void *const arguments_;
+    const std::array<size_t, 3> counts_;
+};
+
 class LaunchCommand final : public Command {
 public:
     LaunchCommand(ze_kernel_handle_t kernel, const ze_group_count_t &groups)
@@ -97,9 +132,27 @@ public:
         return kernel_->launch(queue, args_, offset_, global_, local_, wait_count, waits, event);
     }
 
+    bool run_with_help() override {
+        const auto function = kernel_->group_function();
+        const auto [x, y, z] = counts();
+        if (!function || offset_ != std::array<size_t, 3>{} || signal || x * y * z == 0)
+            return false;
+        Groups job(*kernel_, args_.bytes.data(), counts());
+        return stack::with_large(
+            [&] {
+                if (crew::run(job))
+                    return true;
+                if (is_for_one_thread())
+                    job.run(0, job.items);
+                return is_for_one_thread();
+            },
+            [](const std::string &problem) { throw refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, problem); });
+    }
+
     bool is_for_one_thread() const override {
         constexpr size_t few = 16; // work-groups
-        const size_t groups = global_[0] / local_[0] * (global_[1] / local_[1]) * (global_[2] / local_[2]);
+        const auto [x, y, z] = counts();
+        const size_t groups = x * y * z;
         return groups != 0 && (groups <= few || thread_limit() == 1);
     }
 
@@ -109,6 +162,10 @@ public:
     }
 
 private:
+    std::array<size_t, 3> counts() const { // of groups
+        return {global_[0] / local_[0], global_[1] / local_[1], global_[2] / local_[2]};
+    }
+
     std::shared_ptr<KernelObject> kernel_;
     ArgValues args_;
     std::array<size_t, 3> offset_{}, global_{}, local_{};

@@ -70,7 +70,11 @@ std::vector<uint32_t> words_of(const Unit &unit, size_t i, bool keep_functions) 
     rewrite.keep_functions = rewrite.keep_debug_info = keep_functions;
     for (uint32_t id : source.linkage.hidden)
         rewrite.names[id] = hidden_name(i, id);
-    return keep_functions && rewrite.names.empty() ? source.words : rewrite_spirv(source.words, rewrite);
+    if (keep_functions)
+        for (const Symbol &function : source.linkage.group_functions)
+            rewrite.called_by_pointer.push_back(function.id);
+    const bool is_changed = !keep_functions || !rewrite.names.empty() || !rewrite.called_by_pointer.empty();
+    return is_changed ? rewrite_spirv(source.words, rewrite) : source.words;
 }
 
 ze_result_t build_alone(const Unit &unit, Program &program, std::string &log) {
@@ -82,7 +86,10 @@ ze_result_t build_alone(const Unit &unit, Program &program, std::string &log) {
     if (ze_result_t result = parts.add_builtins(imports, log))
         return result;
     const bool is_copied = unit.exports_functions();
-    auto words = [&](size_t i) { return is_copied ? words_of(unit, i, true) : unit.sources[i].words; };
+    auto words = [&](size_t i) {
+        const Source &source = unit.sources[i];
+        return is_copied || !source.linkage.group_functions.empty() ? words_of(unit, i, true) : source.words;
+    };
     if (unit.sources.size() == 1 && parts.empty()) {
         const Source &source = unit.sources[0];
         ze_result_t result = create_program(words(0), source.constants, program, log);

@@ -6,7 +6,8 @@
 //   char[8] magic, u32 format version, u32 flags (0), u64 checksum of all that follows
 //   u64 build_id of the driver, u64 stamp of the runtime and the device
 //   u32 number of kernels, and for each: name, attributes, u32[3] required group size,
-//     u32 required sub-group size, u32 required number of sub-groups, u32 number of arguments,
+//     u32 required sub-group size, u32 required number of sub-groups, u32 has a group
+//     function (0 or 1), u32 number of arguments,
 //     and for each argument: u32 kind, u32 size, u32 least size
 //   u32 number of unresolved imports, and their names
 //   options for linking the sources
@@ -30,7 +31,7 @@ namespace ze_cpu {
 namespace {
 
 constexpr char magic[8] = {'Z', 'E', 'C', 'P', 'U', 'B', 'I', 'N'};
-constexpr uint32_t format_version = 4;
+constexpr uint32_t format_version = 5;
 constexpr size_t checked_from = sizeof magic + 4 + 4 + 8;
 
 /// FNV-1a in steps of 8 bytes. A change of any single byte changes the sum.
@@ -138,12 +139,12 @@ bool body(auto &io, auto &module) {
     auto kernel = [&](auto &it) {
         return text(it.name) && text(it.attributes) && io.bytes(it.required_group_size.data(), 12) &&
                io.number(it.required_sub_group_size) && io.number(it.required_sub_groups) &&
-               io.list(it.args, 12, arg);
+               io.number(it.has_group_function) && io.list(it.args, 12, arg);
     };
     auto source = [&](auto &it) {
         return io.template sized<uint64_t>(it.words) && text(it.options) && io.constants(it.constants);
     };
-    return io.list(module.kernels, 28, kernel) && io.list(module.unresolved, 4, text) &&
+    return io.list(module.kernels, 32, kernel) && io.list(module.unresolved, 4, text) &&
            text(module.options) && io.list(module.sources, 16, source) &&
            io.template sized<uint64_t>(module.binary);
 }

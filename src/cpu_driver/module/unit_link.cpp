@@ -113,6 +113,8 @@ private:
                 rewrite.names[symbol.id] = wanted ? link_name(unit, symbol.name) : "";
             }
         }
+        for (const Symbol &function : linkage.group_functions)
+            rewrite.names[function.id] = "";
         for (uint32_t id : linkage.hidden)
             if (!place(unit, hidden_name(i, id), id, rewrite))
                 return false;

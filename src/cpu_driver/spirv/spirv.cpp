@@ -7,6 +7,7 @@
 
 #include "spirv_calls.h"
 #include "spirv_check.h"
+#include "spirv_linkage.h"
 
 namespace ze_cpu {
 namespace {
@@ -179,6 +180,8 @@ private:
         else if (i.word[2] == spv::DecorationLinkageAttributes &&
                  i.word[i.count - 1] == spv::LinkageTypeImport)
             imports_[i.word[1]] = text_at(i, 3); // check_spirv() has verified what follows the name
+        else if (i.word[2] == spv::DecorationLinkageAttributes)
+            exports_[std::string(text_at(i, 3))] = i.word[1];
     }
 
     std::string spelling(uint32_t type_id) const {
@@ -261,6 +264,15 @@ private:
         return {ArgKind::value, value.size, value.kind == Type::structure ? value.size - value.padding : 1};
     }
 
+    bool has_group_function(const std::string &kernel) const {
+        const auto found = exports_.find(std::string(group_function_prefix) + kernel);
+        if (found == exports_.end() || !functions_.count(found->second))
+            return false;
+        const std::string text = signature(found->second);
+        return text.starts_with("v(p") && text.ends_with(",i64,i64,i64)") &&
+               functions_.at(found->second).size() == 4;
+    }
+
     bool finish() {
         for (const Entry &entry : entries_) {
             auto function = functions_.find(entry.function);
@@ -270,6 +282,7 @@ private:
             kernel.name = entry.name;
             for (uint32_t type_id : function->second)
                 kernel.args.push_back(argument(type_id));
+            kernel.has_group_function = has_group_function(kernel.name);
             info_.kernels.push_back(std::move(kernel));
         }
         for (auto [id, spec_id] : spec_ids_)
@@ -295,6 +308,7 @@ private:
     std::unordered_map<uint32_t, uint32_t> results_;            // result types by function's id
     std::unordered_map<uint32_t, std::string> spelling_;        // of types, as in ImportedFunction
     std::map<uint32_t, std::string> imports_;                   // names by id
+    std::map<std::string, uint32_t> exports_;                   // ids by name
     std::map<std::string, ImportedFunction> runtime_functions_; // by name
     std::vector<Entry> entries_;
     std::set<uint32_t> packed_;

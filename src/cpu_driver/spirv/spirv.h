@@ -36,6 +36,7 @@ struct KernelInfo {
     std::array<uint32_t, 3> required_group_size{}; // zeros: any
     uint32_t required_sub_group_size = 0;          // 0: any
     uint32_t required_sub_groups = 0;              // 0: any
+    uint32_t has_group_function = 0;               // 0 or 1, see spirv_linkage.h
     std::string attributes;                        // in OpenCL C: "reqd_work_group_size(8,2,1)"
 };
 

@@ -29,6 +29,8 @@ public:
                 result.imports.push_back({id, is_function, name});
             else if (is_function && (kernels_.count(id) || kernel_names_.count(name)))
                 result.kernels.push_back(id);
+            else if (is_function && name.starts_with(group_function_prefix))
+                result.group_functions.push_back({id, is_function, name});
             else
                 result.exports.push_back({id, is_function, name});
         }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ze_cpu {
@@ -17,9 +18,16 @@ struct Symbol {
     std::string name;
 };
 
+/// With the name of a kernel behind it, the linker name of the function that computes a work-group of the
+/// kernel: void (const void *arguments, long x, long y, long z). The arguments lie one after the other, each
+/// from a multiple of 8 bytes on, structures by value among them. x, y and z are the group's number. The
+/// kernel's work-groups have one work-item.
+inline constexpr std::string_view group_function_prefix = "ze_cpu_group_of_";
+
 struct Linkage {
     std::vector<Symbol> imports, exports; // without kernels and without what the environment provides
     std::vector<uint32_t> kernels;        // functions that are exported as kernels
+    std::vector<Symbol> group_functions;  // of kernels, which this driver calls; they are no exports
     std::vector<uint32_t> hidden;         // global variables without a linker name
     /// True if variables are initialised with addresses of functions or of imports, which only a
     /// complete program has.

@@ -32,6 +32,10 @@ public:
     /// Whether one thread may do all of the command's work.
     virtual bool is_for_one_thread() const { return false; }
 
+    /// Runs the command on this thread, with others that help, and returns true; or does nothing and returns
+    /// false.
+    virtual bool run_with_help() { return false; }
+
     /// This command if it is a step, else null.
     virtual class Step *as_step() { return nullptr; }
 

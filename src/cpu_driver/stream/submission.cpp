@@ -282,10 +282,15 @@ ze_result_t Submission::submit(std::span<const CommandPtr> commands) {
 }
 
 bool Submission::run_here(Command &command) {
-    if (!command.is_for_one_thread() || !command.wait_signals.empty() || ForkGate::is_child())
+    if (!command.wait_signals.empty() || ForkGate::is_child())
         return false;
     std::lock_guard lock(mutex_); // so that pause() and close() wait for the kernel
-    if (busy_ || !is_drained() || !may_enqueue() || !has_own_thread_queue_)
+    if (busy_ || !is_drained() || !may_enqueue())
+        return false;
+    const DefaultFloats floats;
+    if (command.run_with_help())
+        return true;
+    if (!command.is_for_one_thread() || !has_own_thread_queue_)
         return false;
     if (!own_thread_queue_) {
         cl::Int status = cl::success;
@@ -298,7 +303,6 @@ bool Submission::run_here(Command &command) {
     if (command.signal)
         producer.emplace_back();
     cl::Event event = nullptr;
-    const DefaultFloats floats;
     const cl::Int status = command.enqueue(own_thread_queue_, 0, nullptr, &event);
     if (status != cl::success)
         throw from_opencl(status);

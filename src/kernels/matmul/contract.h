@@ -57,7 +57,10 @@
 //   SUM_ROW(t, i), TILE_VALUES(t, values)    the current tile's row i in tile.sum and tile.result, and its
 //                       part of values_of, of which VALUES_APART elements may be filled
 //   SHARES_TILES        whether several owners share a tile; all of them then call finish_slices
-//   OWNER_ATTRIBUTES, OWNER_PARAMETERS, OWNER_ARGUMENTS   of the kernel, and to pass the parameters on
+//   OWNER_FUNCTION, OWNER_PARAMETERS, OWNER_ARGUMENTS   what computes a tile: the kernel, or a function of
+//                       its kernels; and to pass the parameters on
+//   OWNER_GROUP         where it runs, for find_place
+//   OWNER_KERNELS       the kernels of that function
 // Sums
 //   BLOCK_K             elements of K in a block
 //   SUM_BEGINS(block)   true: the sums of a group of rows begin at 0; else they go on from tile.sum
@@ -106,7 +109,7 @@
 //   struct ahead, look_ahead, prefetch_block   ask for the next block; see policy/shared/no_ahead.h
 // Optional
 //   EACH_PART and those beside it   columns are multiplied in parts (policy/cpu/column_parts.h)
-//   QUANTIZE_ROW(src, p, given), ARGUMENTS   src becomes a row that the tile quantises, with arguments of its
+//   QUANTIZE_ROW(src, p, given, at), ARGUMENTS   src becomes a row that the tile quantises, with arguments of its
 //                       own (policy/cpu/quantized_row.h)
 //   BEFORE_PRODUCTS, AFTER_PRODUCTS   set up and give back what the thread needs for the products of a tile
 //
@@ -175,7 +178,7 @@
 #define ROW_OF_TILE(p, first, linear, i) row_at(p, linear)
 #endif
 #ifndef QUANTIZE_ROW
-#define QUANTIZE_ROW(src, p, given)
+#define QUANTIZE_ROW(src, p, given, at)
 #define ARGUMENTS (&args)
 #endif
 #ifndef BEFORE_PRODUCTS

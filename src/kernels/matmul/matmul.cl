@@ -201,17 +201,16 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     subtract_last_terms(t);
 }
 
-OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
-                                    global const struct matmul_problem *restrict p,
-                                    struct matmul_arguments args OWNER_PARAMETERS) {
-    struct place at = find_place(p, &args);
+OWNER_FUNCTION(bytes src, bytes wei, global uchar *dst, global const struct matmul_problem *restrict p,
+               struct matmul_arguments args OWNER_PARAMETERS) {
+    struct place at = find_place(p, &args OWNER_GROUP);
     const bool is_there = at.n0 < p->n && at.rows > 0;
     if (!is_there) {
         if (!SHARES_TILES) // else it must reach the barriers of its work-group
             return;
         at.n0 = at.row0 = 0;
     }
-    QUANTIZE_ROW(src, p, &args);
+    QUANTIZE_ROW(src, p, &args, &at);
     const long first_row = at.matrix * p->rows + at.row0; // counted in the whole batch
 
     struct tile t;
@@ -252,7 +251,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
     if (IS_PARTIAL(p)) {
         EACH_TILE(p, &t)
         store_partials(p, &t, TILE_VALUES(&t, values),
-                       partial_sums(p, ARGUMENTS, summed_row, t.n0) + get_group_id(2) * p->partial_range);
+                       partial_sums(p, ARGUMENTS, summed_row, t.n0) + GROUP_ID(&at, 2) * p->partial_range);
         return;
     }
     EACH_TILE(p, &t)
@@ -262,3 +261,5 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         store_row(p, dst, &r, t.n0, t.columns, TILE_VALUES(&t, values) + i * NV);
     }
 }
+
+OWNER_KERNELS

@@ -12,9 +12,11 @@
 #define OWNER_LOOPS "owner/sub_group/loops.h"
 #define OWNER_EPILOGUE "owner/sub_group/epilogue.h"
 
-#define OWNER_ATTRIBUTES __attribute__((intel_reqd_sub_group_size(LANES)))
+#define OWNER_FUNCTION __attribute__((intel_reqd_sub_group_size(LANES))) kernel void matmul
+#define OWNER_KERNELS
 #define OWNER_PARAMETERS , local column_f *shared // [sub-group][8][TILE_N] with FLAG_SLICES
 #define OWNER_ARGUMENTS , shared
+#define OWNER_GROUP
 
 #define OWN_COLUMN get_sub_group_local_id()
 #define SHARES_TILES HAS(FLAG_SLICES)

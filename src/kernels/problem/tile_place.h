@@ -11,6 +11,7 @@ struct place {
     long row0, n0;     // the tile's first row and column
     int rows;          // of the tile that are in the matrix; 0 or less if the tile is not
     int slice, slices; // number of the slice of K, and how many share the tile (FLAG_SLICES)
+    OWN_GROUP
 };
 
 struct k_part {
@@ -20,7 +21,7 @@ struct k_part {
 // Sets the rows of the tile with this number, counted along M. tile_rows: rows of a whole tile.
 static inline void place_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
                               long number, int tile_rows, struct place *at) {
-    at->matrix = get_group_id(1);
+    at->matrix = GROUP_ID(at, 1);
     at->row0 = number * tile_rows;
     at->rows = (int)min((long)tile_rows, p->rows - at->row0);
     if (HAS_ROW_GROUPS(p)) {
@@ -35,7 +36,7 @@ static inline void place_rows(global const struct matmul_problem *p, const struc
 // empty.
 static inline struct k_part find_k_part(global const struct matmul_problem *p,
                                         const struct matmul_arguments *args, const struct place *at) {
-    long begin = get_group_id(2) * p->k_range, end = min(begin + p->k_range, p->k);
+    long begin = GROUP_ID(at, 2) * p->k_range, end = min(begin + p->k_range, p->k);
     if (HAS_K_GROUPS(p)) {
         const struct group_part part = ((global const struct group_part *)args->groups)[at->matrix];
         begin = part.begin + min(begin, (long)part.count);

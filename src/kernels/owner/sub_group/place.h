@@ -8,6 +8,9 @@
 
 #include "owner/sub_group/vectors.h"
 
+#define OWN_GROUP
+#define GROUP_ID(at, d) get_group_id(d)
+
 #include "problem/tile_place.h"
 
 // The number of the sub-group in its work-group, and how many sub-groups it has.

@@ -17,10 +17,10 @@ struct quantized_row {
 // Fills the row with the groups of this work-item's range of K. The kernel's functions read global memory,
 // and a CPU has one address space.
 static inline void quantize_row(bytes src, global const struct matmul_problem *p,
-                                __private const struct matmul_arguments *given,
+                                __private const struct matmul_arguments *given, const struct place *at,
                                 __private struct quantized_row *row) {
     const long group = p->src_scale.column_group, part = p->segment, k = p->k;
-    const long k_begin = get_group_id(2) * p->k_range, k_end = min(k_begin + p->k_range, k);
+    const long k_begin = GROUP_ID(at, 2) * p->k_range, k_end = min(k_begin + p->k_range, k);
     global uchar *values = (global uchar *)(ulong)row->values;
     long g = k_begin / group;
     const long blocks_end = spec_vectors() ? min((k_end + group - 1) / group, k / group) : g;
@@ -46,10 +46,10 @@ static inline void quantize_row(bytes src, global const struct matmul_problem *p
     row->arguments.reductions = (ulong)row->sums;
 }
 
-#define QUANTIZE_ROW(src, p, given)                                                                          \
+#define QUANTIZE_ROW(src, p, given, at)                                                                      \
     struct quantized_row own_row;                                                                            \
     if (spec_quantized_dt()) {                                                                               \
-        quantize_row(src, p, given, &own_row);                                                               \
+        quantize_row(src, p, given, at, &own_row);                                                               \
         src = (bytes)(ulong)own_row.values;                                                                  \
     }
 #define ARGUMENTS (spec_quantized_dt() ? &own_row.arguments : &args)

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "crew.h"
+
+#include <algorithm>
+#include <cfenv>
+#include <charconv>
+#include <climits>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "opencl/runtime.h"
+#include "opencl/thread_limit.h"
+
+namespace ze_cpu::crew {
+namespace {
+
+/// The job under way. A thread takes a part of it by adding one to `ticket`, whose upper half is the job's
+/// number: with the fields of a job that is over it takes nothing.
+struct Shared {
+    alignas(64) std::atomic<uint64_t> ticket{0}; // number of the job << 32 | parts taken
+    std::atomic<Job *> job{nullptr};
+    std::atomic<uint32_t> parts{0};
+    alignas(64) std::atomic<uint32_t> done{0};               // parts
+    alignas(64) std::atomic<uint32_t> wakes{0}, sleepers{0}; // wakes: what sleeping helpers look at
+    std::mutex running;                                      // one job at a time
+    uint32_t started = 0;                                    // helpers; under `running`
+    bool is_complete = false;                                // no more are started; under `running`
+};
+Shared &shared = *new Shared; // helpers use it while the process ends
+
+float patience_us = 500; // how long helpers wait in a loop
+cpu_set_t cpus;          // of the helpers and of the threads that they help
+
+long futex(int operation, uint32_t value) {
+    return syscall(SYS_futex, &shared.wakes, operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
+}
+
+uint32_t number_of_job() {
+    return uint32_t(shared.ticket.load(std::memory_order_acquire) >> 32);
+}
+
+/// Takes a part of the job with the number and does it. Returns false if none is left.
+bool do_part(uint32_t number) {
+    uint64_t ticket = shared.ticket.load(std::memory_order_acquire);
+    for (;;) {
+        Job *const job = shared.job.load(std::memory_order_relaxed);
+        const uint32_t parts = shared.parts.load(std::memory_order_relaxed), part = uint32_t(ticket);
+        if (ticket >> 32 != number || part >= parts)
+            return false;
+        if (!shared.ticket.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel))
+            continue;
+        const size_t begin = job->items * part / parts, end = job->items * (part + 1) / parts;
+        job->run(begin, end - begin);
+        shared.done.fetch_add(1, std::memory_order_release);
+        return true;
+    }
+}
+
+/// Waits in a loop for another job than the last one, at most as long as `patience` says. Returns whether
+/// there is one. If another thread has had the CPU meanwhile, patience becomes less.
+bool wait_in_loop(uint32_t last, float &patience) {
+    constexpr int looks = 256;         // some microseconds
+    constexpr float contested_us = 20; // that sched_yield() takes if another thread runs
+    const uint64_t start = timestamp_now();
+    for (uint64_t now = start; float(now - start) < patience * 1000;) {
+        for (int i = 0; i < looks; i++) {
+            if (number_of_job() != last)
+                return true;
+            _mm_pause();
+        }
+        const uint64_t before = timestamp_now();
+        sched_yield();
+        now = timestamp_now();
+        if (float(now - before) > contested_us * 1000) {
+            patience /= 4;
+            return false;
+        }
+    }
+    return false;
+}
+
+void sleep(uint32_t last) {
+    while (number_of_job() == last) {
+        const uint32_t wakes = shared.wakes.load();
+        shared.sleepers.fetch_add(1);
+        if (number_of_job() == last)
+            futex(FUTEX_WAIT, wakes);
+        shared.sleepers.fetch_sub(1);
+    }
+}
+
+void *help(void *) {
+    std::fesetenv(FE_DFL_ENV);
+    float patience = patience_us;
+    for (uint32_t number = 0;;) {
+        if (!wait_in_loop(number, patience))
+            sleep(number);
+        number = number_of_job();
+        while (do_part(number)) {
+        }
+        patience = std::min(patience * 1.25f + 0.1f, patience_us);
+    }
+}
+
+/// Starts helpers with all signals blocked, which are the program's.
+void start_helpers(uint32_t wanted) {
+    constexpr size_t stack_bytes = size_t(8) << 20;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    pthread_attr_setaffinity_np(&attributes, sizeof cpus,
+                                &cpus); // not that of this thread, which may be less
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    for (pthread_t thread; shared.started < wanted && !shared.is_complete;)
+        if (pthread_create(&thread, &attributes, help, nullptr) == 0)
+            shared.started++;
+        else
+            shared.is_complete = true;
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+/// Threads for the job, of which this is one.
+uint32_t threads_for(const Job &job) {
+    const auto count = uint32_t(CPU_COUNT(&cpus));
+    const uint32_t limit = thread_limit() ? std::min(count, thread_limit()) : count;
+    if (job.items > 1 && shared.started + 1 < limit && !shared.is_complete)
+        start_helpers(limit - 1);
+    return std::clamp(limit, 1u, shared.started + 1);
+}
+
+} // namespace
+
+bool run(Job &job) {
+    std::unique_lock only(shared.running, std::try_to_lock);
+    if (!only)
+        return false;
+    constexpr float part_ns = 6'000; // about: parts should be many, and taking one costs little beside it
+    constexpr float most_parts = 32; // of a thread
+    constexpr float worth_waking = 10'000; // ns of a job: waking takes some, and a helper comes later still
+    const uint32_t threads = threads_for(job);
+    const float item_ns = job.item_ns.load(std::memory_order_relaxed), job_ns = item_ns * float(job.items);
+    const auto of_thread = uint32_t(std::clamp(job_ns / float(threads) / part_ns, 1.f, most_parts));
+    const auto parts = uint32_t(std::min<size_t>(job.items, size_t(threads) * of_thread));
+    shared.job.store(&job, std::memory_order_relaxed);
+    shared.parts.store(parts, std::memory_order_relaxed);
+    shared.done.store(0, std::memory_order_relaxed);
+    const uint32_t number = number_of_job() + 1;
+    const uint64_t start = timestamp_now();
+    shared.ticket.store(uint64_t(number) << 32); // sequentially consistent, as is the look for sleepers
+    if (shared.sleepers.load() != 0 && parts > 1 && (item_ns == 0 || job_ns > worth_waking)) {
+        shared.wakes.fetch_add(1);
+        futex(FUTEX_WAKE, INT_MAX);
+    }
+    while (do_part(number)) {
+    }
+    constexpr int looks = 2000; // before another thread may have this CPU, perhaps the helper that is late
+    for (int i = 0; shared.done.load(std::memory_order_acquire) != parts; i++)
+        i < looks ? _mm_pause() : void(sched_yield());
+    const float took = float(timestamp_now() - start) / float(job.items) * float(std::min(parts, threads));
+    job.item_ns.store(item_ns == 0 ? took : 0.75f * item_ns + 0.25f * took, std::memory_order_relaxed);
+    return true;
+}
+
+void prepare() {
+    constexpr uint32_t most = 1000;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
+        CPU_ZERO(&cpus); // more than a cpu_set_t has: no helpers
+    const char *text = secure_getenv("ZEMM_SPIN_US");
+    if (!text)
+        return;
+    uint32_t value = 0;
+    const char *end = text + std::strlen(text);
+    if (const auto read = std::from_chars(text, end, value); read.ec == std::errc() && read.ptr == end)
+        patience_us = float(std::min(value, most));
+}
+
+} // namespace ze_cpu::crew

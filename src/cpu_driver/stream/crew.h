@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads that help the one that appends a launch. After a launch they wait for the next one in a loop, for
+// at most half a millisecond: a thread that sleeps needs 50 us to wake, longer than a layer of a language
+// model takes for one token. They sleep at once where other threads want their CPUs.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace ze_cpu::crew {
+
+/// Work that may be divided.
+class Job {
+public:
+    Job(size_t items, std::atomic<float> &item_ns) : items(items), item_ns(item_ns) {}
+    /// Does some items on the calling thread.
+    virtual void run(size_t begin, size_t count) noexcept = 0;
+
+    const size_t items;
+    std::atomic<float> &item_ns; // about, on one thread; 0: not known. run() of the crew learns it
+
+protected:
+    ~Job() = default;
+};
+
+/// Does all of the job, on this thread and on helpers that wait for work or wake in time. Returns false, and
+/// has done nothing, while another thread's job has the helpers.
+bool run(Job &job);
+
+/// Notes the CPUs of the calling thread as those of all helpers, and reads the variable ZEMM_SPIN_US: how
+/// long a helper waits in a loop, up to 1000 us. 0: it sleeps at once.
+void prepare();
+
+} // namespace ze_cpu::crew
