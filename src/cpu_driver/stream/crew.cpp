@@ -25,7 +25,8 @@ namespace ze_cpu::crew {
 namespace {
 
 /// The job under way. A thread takes a part of it by adding one to `ticket`, whose upper half is the job's
-/// number: with the fields of a job that is over it takes nothing.
+/// number. Between two jobs the lower half is `closed`, so that a thread that is late takes nothing while the
+/// fields change.
 struct Shared {
     alignas(64) std::atomic<uint64_t> ticket{0}; // number of the job << 32 | parts taken
     std::atomic<Job *> job{nullptr};
@@ -47,6 +48,8 @@ Shared &shared = *new Shared; // helpers use it while the process ends
 
 float patience_us = 500; // how long helpers wait in a loop
 cpu_set_t cpus;          // of the helpers and of the threads that they help
+
+constexpr uint32_t closed = UINT32_MAX;
 
 long futex(int operation, uint32_t value) {
     return syscall(SYS_futex, &shared.wakes, operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
@@ -200,6 +203,7 @@ bool run(Job &job) {
     constexpr int looks = 2000; // before another thread may have this CPU, perhaps the helper that is late
     for (int i = 0; shared.done.load(std::memory_order_acquire) != parts; i++)
         i < looks ? _mm_pause() : void(sched_yield());
+    shared.ticket.store(uint64_t(number) << 32 | closed, std::memory_order_release);
     const float took = float(timestamp_now() - start) / float(job.items) * float(std::min(parts, threads));
     job.item_ns.store(item_ns == 0 ? took : 0.75f * item_ns + 0.25f * took, std::memory_order_relaxed);
     return true;

@@ -108,8 +108,8 @@ Owned<ze_command_list_handle_t> urgent_list() {
     return made(ze.zeCommandListCreateImmediate, context, device, &desc);
 }
 
-/// Group functions compute each work-group once, whatever the grid. Of several threads of the program one at a
-/// time has the helpers; large launches of the others go another way, where the kernel counts in thousands.
+/// Group functions compute each work-group once, whatever the grid. Of several threads of the program one at
+/// a time has the helpers; large launches of the others go another way, where the kernel counts in thousands.
 TEST(group_functions) {
     constexpr uint32_t sides[][3] = {{1, 1, 1}, {7, 1, 1}, {1, 5, 3}, {3, 2, 4}, {1000, 3, 1}, {2, 1, 777}};
     const auto in_grids = [&](bool is_alone) {
@@ -136,6 +136,22 @@ TEST(group_functions) {
         threads.emplace_back(in_grids, false);
     for (std::thread &thread : threads)
         thread.join();
+}
+
+/// Helpers that are late for one launch take nothing of the next, which has another number of parts.
+TEST(launches_in_turns) {
+    constexpr uint32_t sizes[] = {2, 40, 3, 1000};
+    const auto kernel = make_kernel("count_groups", loaded("launches.spv"));
+    const auto urgent = urgent_list();
+    const auto counts = zeros<int>(1000 * sizeof(int));
+    set_arg(kernel, 0, counts);
+    set_arg(kernel, 1, 1000);
+    set_arg(kernel, 2, 1);
+    for (int times = 1; times <= 10000; times++)
+        for (uint32_t size : sizes)
+            launch(urgent, kernel, size, 1);
+    for (int i = 0; i < 1000; i++)
+        CHECK(counts[i] == 10000 * (1 + (i < 2) + (i < 3) + (i < 40)));
 }
 
 /// The kernel itself runs on other lists, with an event, in larger work-groups, from an offset on, and where
