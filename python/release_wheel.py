@@ -31,9 +31,9 @@ def make(folder: Path, options: list[str]) -> Path:
         (built,) = Path(made).glob("*.whl")
         # Not of the whole wheel: libdnnl.so is a text for the linker, which abi3audit does not read.
         with zipfile.ZipFile(built) as archive:
-            extension = archive.extract("zemm/_zemm.abi3.so", made)
+            extensions = [archive.extract(name, made) for name in archive.namelist() if ".abi3." in name]
         (minor,) = re.findall(r"-cp3(\d+)-abi3-", built.name)
-        run("abi3audit", "--strict", f"--assume-minimum-abi3=3.{minor}", extension)
+        run("abi3audit", "--strict", f"--assume-minimum-abi3=3.{minor}", *extensions)
         # Nothing is added to the wheel: all that its libraries need comes with the system.
         (linux,) = re.findall(r'platform tag:\s+"(\w+)"', run("auditwheel", "show", built))
         name = run("wheel", "tags", "--remove", "--platform-tag", linux, built).strip()

@@ -128,8 +128,10 @@ class LinearCall:
         self._is_usual = False  # whether calls that are waited for need no more than _call
         self._places = places if self._on_host else []
         experts = groups if groups is not None and self._on_host else 0
-        self._call = library.bound_call(layer_call(executions, self._places, experts))
+        made = layer_call(executions, self._places, experts)
+        self._call, self._address = library.bound_call(made), library.address(made[0])
         self.keep = executions, self._call  # while work of a stream uses them
+        self.known: Any = None  # to zemm.torch._calls
         operands = (self._src if self._quantizer is None else self._quantizer.values, self._dst)
         self._grouped = [slot for slot in operands if isinstance(slot, GroupedSlot)]
 
@@ -167,6 +169,15 @@ class LinearCall:
         if not fits:
             assert sizes is not None
             check_sizes(sizes, self._src.shape)
+
+    def usual(self) -> tuple[tuple[int, int, int, int], Any] | None:
+        """Addresses of layer_run(), and of its call, stream and scratch, for calls of this thread that are
+        waited for, and what to keep alive meanwhile. None: such calls need more, or none has run."""
+        if not (self._on_host and self._is_usual) or self._grouped:
+            return None
+        pointers = self.own_stream._handle, self._scratch
+        stream, scratch = map(library.address, pointers)
+        return (library.LAYER_RUN, self._address, stream, scratch), (self.keep, pointers)
 
     @property
     def impl_info(self) -> str:

@@ -5,6 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -28,6 +29,7 @@ MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thr
 
 
 _lock = Lock()
+_numbers = count(1)
 _primitives: "WeakValueDictionary[tuple[Any, ...], Primitive]" = WeakValueDictionary()
 
 
@@ -103,6 +105,7 @@ class LinearCalls:
         self._quantizes, self._reduced_range = quantizes, reduced_range
         self._group, self._fpmath = group, fpmath
         self._sums_group = weights._sums_group(group)
+        self.number = next(_numbers)  # no other layer of the process has it
         self.device = weights.engine.kind, weights.engine.index
         self._lock = Lock()  # for the two dicts; both only grow, by few entries
         self._primitives: dict[tuple[Any, ...], Primitive] = {}

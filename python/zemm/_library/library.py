@@ -201,6 +201,7 @@ def sizes_of(data: NDArray[np.int64]) -> Any:
     return ffi.from_buffer(_SIZES, data)
 
 
+LAYER_RUN = address(ffi.addressof(lib, "layer_run"))
 ALLOCATE = pointer(2 ** (8 * ffi.sizeof("void *")) - 1)
 
 

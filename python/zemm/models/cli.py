@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--model", metavar="DIR|GGUF", help="a checkpoint, a GGUF file, or smollm2")
     which.add_argument("--random", metavar="SHAPE", help=f"random weights: {', '.join(SHAPES)}")
     parser.add_argument("--activation", default="int8,f32", help=f"of zemm: {', '.join(ACTIVATIONS)}")
+    parser.add_argument("--compile", action="store_true", help="zemm with compiled decode steps as well")
     parser.add_argument("--peer", default="", help=", ".join(PEERS))
     parser.add_argument("--prompt", type=_count, default=512, metavar="N", help="tokens that are read")
     parser.add_argument("--tokens", type=_count, default=64, metavar="N", help="tokens that are written")
@@ -83,7 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _contestants(args: argparse.Namespace) -> list[Contestant]:
     kinds = _chosen(args.activation, ACTIVATIONS, "--activation")
-    found = [of_zemm(cast(Activation, kind)) for kind in kinds]
+    ways = (False, True) if args.compile else (False,)
+    found = [of_zemm(cast(Activation, kind), is_compiled) for kind in kinds for is_compiled in ways]
     found += [of_peer(name) for name in _chosen(args.peer, PEERS, "--peer")]
     if not found:
         raise UsageError("--activation= and --peer= name no runtime")

@@ -37,6 +37,7 @@ class Remote:
 
     def __init__(self, who: Contestant, model: Model, settings: Settings, cache: Path) -> None:
         env = {**os.environ, "ZEMM_CACHE_DIR": str(cache), "ZEMM_CACHE": "1"}
+        env["TORCHINDUCTOR_CACHE_DIR"] = str(cache / "torch")
         if sys.stderr is None or not sys.stderr.isatty():
             env["TQDM_DISABLE"] = "1"  # the bars of Transformers
         self._child = Child("zemm.models.worker", env)

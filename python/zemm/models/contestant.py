@@ -12,12 +12,14 @@ ACTIVATIONS: tuple[Activation, ...] = ("int8", "f32", "bf16", "f16")
 @dataclass(frozen=True)
 class Contestant:
     """name: "zemm int8", or a peer's. kind: "zemm", "torch", or the peer's name. dtype: torch's name of the
-    type in which all but zemm's layers multiply. activation: of zemm's layers; None: that type."""
+    type in which all but zemm's layers multiply. activation: of zemm's layers; None: that type. is_compiled:
+    by zemm.transformers.compile()."""
 
     name: str
     kind: str
     dtype: str = ""
     activation: Activation | None = None
+    is_compiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,12 @@ class Entry:
 _TORCH = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 
-def of_zemm(activation: Activation) -> Contestant:
+def of_zemm(activation: Activation, is_compiled: bool = False) -> Contestant:
     """zemm with layers that multiply as activation says; what is around them does so in f32 for int8."""
+    name = f"zemm {activation} compiled" if is_compiled else f"zemm {activation}"
     if activation == "int8":
-        return Contestant("zemm int8", "zemm", _TORCH["f32"], activation)
-    return Contestant(f"zemm {activation}", "zemm", _TORCH[activation])
+        return Contestant(name, "zemm", _TORCH["f32"], activation, is_compiled)
+    return Contestant(name, "zemm", _TORCH[activation], is_compiled=is_compiled)
 
 
 def of_peer(name: str) -> Contestant:

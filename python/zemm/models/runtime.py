@@ -72,9 +72,18 @@ class Runtime:
             config = zemm.transformers.ZemmConfig(
                 bits=settings.bits, group=settings.group, activation=who.activation
             )
-            return load(**arguments, quantization_config=config)
+            return self._compiled(load(**arguments, quantization_config=config))
         with zemm.transformers.registered(activation=who.activation):
-            return load(**arguments)
+            return self._compiled(load(**arguments))
+
+    def _compiled(self, net: Any) -> Any:
+        """The model; of a contestant that is compiled, with its decode step, for the lengths of turns."""
+        if self._who.is_compiled:
+            read, written = self._settings.prompt, self._settings.tokens
+            zemm.transformers.compile(net, max_length=read + written + 1)
+            ids = torch.zeros((1, read), dtype=torch.long)
+            net.generate(ids, attention_mask=torch.ones_like(ids), min_new_tokens=2, max_new_tokens=2)
+        return net
 
     def _is_put_back(self) -> bool:
         """Whether torch gets layers that zemm has dequantised. Transformers itself does so for GGUF only; for

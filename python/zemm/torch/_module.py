@@ -5,14 +5,17 @@ from collections.abc import Mapping
 from typing import Any, overload
 
 import torch
+from torch.compiler import is_compiling
 
 from zemm._arrays.torch_tensors import dtype_of, from_array
 from zemm._library import check
+from zemm._torch_calls import call_known
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch import _torchao
-from zemm.torch._layer_module import LayerModule
+from zemm.torch._calls import NUMBERS, keep_call
+from zemm.torch._layer_module import PARTS, LayerModule
 from zemm.torch._obstacles import obstacle
 from zemm.torch._operator import embedding, is_dispatched
 from zemm.torch._stand_in import LayerTensor, StandIn
@@ -126,6 +129,7 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
     def _empty(self, in_features: Any, out_features: int, bias: bool, engine: Engine | None) -> None:
         self._clear()
         self._dtype, self._bias_dtype = None, None
+        self._number = 0
         self.in_features = check.integer(in_features, "in_features", 1)
         self.out_features = check.integer(out_features, "out_features", 1)
         self._engine = engine if engine is None else check.instance(engine, Engine, "engine")
@@ -136,6 +140,8 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
         self._engine = layer.engine
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._dtype = dtype_of(layer.dst_dtype) if layer.dst_dtype is not None else None
+        self._number = layer._calls.number if self._own_parts and NUMBERS else 0
+        self._dtype_number = NUMBERS.get(self._dtype, -1)
         self._has_bias = layer.bias is not None
         self._bias_dtype = from_array(layer.bias).dtype if layer.bias is not None else None
         if self.float_dtype is None:
@@ -184,10 +190,24 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """ValueError: x does not fit, is not on the host, or has a gradient. Or the module is empty."""
+        if not is_compiling() and self._number:
+            y = call_known(
+                x,
+                self._number,
+                PARTS,
+                self._own_parts,
+                self._buffers,
+                self.in_features,
+                self.out_features,
+                self._dtype_number,
+            )
+            if y is not None:
+                return y
         layer = self.layer
         if layer is not None and not is_dispatched(x) and x.dtype in ACTIVATIONS and self._has_own_parts():
             # Past torch's dispatcher, which takes longer than all else around a small layer.
-            y: torch.Tensor = layer(x)
+            y = layer(x)
+            keep_call(layer, self._own_parts, x)
             return y
         y = torch.ops.zemm.linear.default(
             x, self._tensors(), self.in_features, self.out_features, self._dtype

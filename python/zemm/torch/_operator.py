@@ -12,6 +12,7 @@ import torch
 
 from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
 from zemm.errors import InvalidArgumentsError
+from zemm.torch._calls import keep_call, start
 from zemm.torch._found import find
 from zemm.torch._rows import read_rows
 
@@ -56,7 +57,8 @@ def _run(
     dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
     try:
-        y: torch.Tensor = find(layer)(x)
+        found = find(layer)
+        y: torch.Tensor = found(x)
     except InvalidArgumentsError:
         result_of(x, in_features, out_features, dtype)  # says it in torch's words
         raise
@@ -64,6 +66,7 @@ def _run(
         shape, _ = result_of(x, in_features, out_features, dtype)
         raise InvalidArgumentsError(f"the layer gives {tuple(y.shape)}, not {shape} as the operator was told")
     wanted = x.dtype if dtype is None else dtype
+    keep_call(found, layer, x)
     return y if y.dtype is wanted else y.to(wanted)
 
 
@@ -72,15 +75,13 @@ def _fake(x: torch.Tensor, layer: list[torch.Tensor], *args: Any) -> torch.Tenso
     return x.new_empty(shape, dtype=dtype)
 
 
-def _refuse_gradients(keyset: Any, x: torch.Tensor, *args: Any) -> torch.Tensor:
+def _refuse_gradients(x: torch.Tensor, *args: Any) -> torch.Tensor:
     """Runs before the operator where gradients are recorded, in either direction."""
     refuse_gradient(x, "x")
     refuse_tangent(x, "x")
-    after = keyset & torch._C._after_autograd_keyset
-    if after.highestPriorityTypeId() == _CPU:
-        return _run(x, *args)  # what the dispatcher would call next
-    y: torch.Tensor = torch.ops.zemm.linear.default.redispatch(after, x, *args)
-    return y
+    with torch._C._AutoDispatchBelowAutograd():
+        y: torch.Tensor = torch.ops.zemm.linear.default(x, *args)
+        return y
 
 
 def _batched(info: Any, in_dims: Any, x: torch.Tensor, layer: Any, *args: Any) -> tuple[torch.Tensor, int]:
@@ -111,7 +112,7 @@ def _batched_look_up(
 
 # All devices and layouts come here: what zemm does not take is refused with a sentence.
 _library.impl("linear", _run, "CompositeExplicitAutograd")
-_library.impl("linear", _refuse_gradients, "Autograd", with_keyset=True)
+_library.impl("linear", _refuse_gradients, "Autograd")
 torch.library.register_fake(_NAME, _fake, lib=_library)
 torch.library.register_vmap(_NAME, _batched, lib=_library)
 _library.impl("embedding", _look_up, "CompositeExplicitAutograd")
@@ -122,6 +123,7 @@ torch.library.register_vmap(_NAME_OF_EMBEDDING, _batched_look_up, lib=_library)
 _MODES = [torch._C._dispatch_tls_local_include_set()]
 with torch.inference_mode():
     _MODES.append(torch._C._dispatch_tls_local_include_set())
+_WATCHERS = torch._C._is_torch_function_mode_enabled, torch._C._autograd._profiler_enabled
 
 
 def is_dispatched(x: torch.Tensor) -> bool:
@@ -131,9 +133,11 @@ def is_dispatched(x: torch.Tensor) -> bool:
         torch.compiler.is_compiling()
         or type(x) is not torch.Tensor
         or torch._C._dispatch_tls_local_include_set() not in _MODES
-        or torch._C._is_torch_function_mode_enabled()
-        or torch._C._autograd._profiler_enabled()
+        or any(watches() for watches in _WATCHERS)
     )
+
+
+start(_run, _refuse_gradients, tuple(_MODES), _WATCHERS)
 
 
 def embedding(

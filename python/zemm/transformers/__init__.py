@@ -19,7 +19,8 @@ try:
 except ImportError as error:
     raise missing_package("zemm.transformers", "transformers", error) from None
 
+from zemm.transformers._compile import compile
 from zemm.transformers._config import ZemmConfig
 from zemm.transformers._registry import register, registered, unregister
 
-__all__ = ["ZemmConfig", "register", "registered", "unregister"]
+__all__ = ["ZemmConfig", "compile", "register", "registered", "unregister"]

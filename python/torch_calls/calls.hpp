@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls of layers that Python has prepared, for each thread. A call belongs to the thread that made it,
+// as its memories do.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "shim.hpp"
+
+namespace zemm_torch {
+
+constexpr int num_parts = 5; // of a layer: zemm.torch._parts
+
+struct bytes_t {
+    const void *begin;
+    int64_t size;
+    bool operator==(const bytes_t &) const = default;
+};
+
+// The parts of a layer without the description, which is compared by its text.
+using parts_t = std::array<bytes_t, num_parts>;
+
+struct call_t {
+    uint64_t layer; // a number that no other layer of the process has
+    std::string description;
+    parts_t parts;
+    int64_t in_features, out_features, rows;
+    int32_t src_dtype, dst_dtype;
+    // layer_run() of calls.c, and its arguments
+    int (*run)(const void *call, void *stream, void *src, void *dst, void *scratch, const int64_t *sizes,
+               int64_t rows, int wait);
+    const void *call;
+    void *stream, *scratch;
+};
+
+// Which call: of a layer by its number, or by its parts if that is 0.
+struct request_t {
+    uint64_t layer;
+    parts_t parts;
+    int64_t in_features, out_features, rows;
+    int32_t src_dtype, dst_dtype;
+};
+
+// Makes a call known to this thread until it is removed, by any thread. Python's lock is held.
+struct known_t;
+known_t *add(call_t call);
+
+// Waits until the call does not run, which needs no lock of Python.
+void remove(known_t *);
+
+enum class outcome { done, unknown, failed };
+
+// dst = layer(src) by this thread's call.
+outcome run(const request_t &, void *src, void *dst);
+
+} // namespace zemm_torch

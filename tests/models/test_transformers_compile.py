@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.transformers.compile(): compiled decode steps give what generate() gives without them."""
+
+import copy
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zemm
+from support_checkpoints import torch, transformers
+from support_smollm2 import FILE, FOLDER
+
+VOCABULARY = 96
+SIZES = {
+    "vocab_size": VOCABULARY, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 512,
+    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": None,
+}  # fmt: skip
+# The graphs of a call of 200 tokens: a sliding window that is full has its own.
+GRAPHS = {"Llama": 1, "Qwen3": 1, "Gemma3": 2}
+GREEDY = {"max_new_tokens": 16, "do_sample": False, "return_dict_in_generate": True, "output_logits": True}
+MANY = {**GREEDY, "max_new_tokens": 200}
+
+
+def small(name: str, folder: Path) -> Any:
+    more = {"sliding_window": 64, "layer_types": ["sliding_attention", "full_attention"]}
+    kind = "Gemma3Text" if name == "Gemma3" else name
+    config = getattr(transformers, f"{kind}Config")(**SIZES, **(more if name == "Gemma3" else {}))
+    torch.manual_seed(0)
+    getattr(transformers, f"{name}ForCausalLM")(config).save_pretrained(folder)
+    quantised = zemm.transformers.ZemmConfig(bits=8, group=32)
+    return transformers.AutoModelForCausalLM.from_pretrained(folder, quantization_config=quantised).eval()
+
+
+def prompts(count: int) -> dict[str, Any]:
+    """Of one length, or padded on the left."""
+    ids = torch.randint(2, VOCABULARY, (count, 12), generator=torch.Generator().manual_seed(count))
+    mask = torch.ones_like(ids)
+    for row in range(1, count):
+        ids[row, :row], mask[row, :row] = 0, 0
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The graphs that are made; they are run as they are, which takes no compiler."""
+    found: list[Any] = []
+
+    def backend(graph: Any, inputs: Any, **options: Any) -> Any:
+        found.append(graph)
+        return graph
+
+    torch._dynamo.reset()
+    monkeypatch.setattr(torch._dynamo, "lookup_backend", lambda name: backend)
+    return found
+
+
+@pytest.fixture
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The steps whose graph torch looks up; others repeat the one before."""
+    found: list[Any] = []
+    guarded = zemm.transformers._compile._Steps._guarded
+
+    def noted(self: Any, inputs: Any) -> Any:
+        found.append(inputs)
+        return guarded(self, inputs)
+
+    monkeypatch.setattr(zemm.transformers._compile._Steps, "_guarded", noted)
+    return found
+
+
+def close(found: Any, expected: Any) -> None:
+    assert torch.equal(found.sequences, expected.sequences)
+    for one, other in zip(found.logits, expected.logits, strict=True):
+        assert (one - other).abs().max() <= 1e-5 * other.abs().max()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_steps(name: str, tmp_path: Path, graphs: list[Any], looked_up: list[Any]) -> None:
+    """One graph for each number of sequences, and for all tokens."""
+    model, threads = small(name, tmp_path), torch.get_num_threads()
+    expected = {count: model.generate(**prompts(count), **MANY) for count in (1, 4)}
+    assert zemm.transformers.compile(model) is model
+    for count in (1, 4, 1):
+        close(model.generate(**prompts(count), **MANY), expected[count])
+    assert len(graphs) == 2 * GRAPHS[name]
+    assert len(looked_up) == 3 * GRAPHS[name]
+    assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_compiled"),
+    [
+        ({"do_sample": True, "temperature": 2.0, "top_p": 0.9}, True),
+        ({"do_sample": True, "num_return_sequences": 3, "repetition_penalty": 1.2}, True),
+        ({"do_sample": False, "eos_token_id": list(range(2, 40)), "min_new_tokens": 3}, True),
+        ({"num_beams": 3, "do_sample": False}, False),
+        ({"prompt_lookup_num_tokens": 3, "do_sample": False}, False),
+        ({"use_cache": False, "do_sample": False}, False),
+        ({"cache_implementation": "dynamic", "do_sample": False}, False),
+    ],
+    ids=str,
+)
+def test_ways_of_generate(
+    arguments: dict[str, Any], is_compiled: bool, tmp_path: Path, graphs: list[Any], looked_up: list[Any]
+) -> None:
+    model, inputs = small("Llama", tmp_path), prompts(1)
+    torch.manual_seed(1)
+    expected = model.generate(**inputs, max_new_tokens=20, **arguments)
+    zemm.transformers.compile(model, max_length=40)
+    torch.manual_seed(1)
+    assert torch.equal(model.generate(**inputs, max_new_tokens=20, **arguments), expected)
+    assert len(graphs) == len(looked_up) == is_compiled
+
+
+def test_a_changed_model(tmp_path: Path, graphs: list[Any]) -> None:
+    """Other values, another module and a hook, which torch itself would not see."""
+    model, inputs = small("Llama", tmp_path), prompts(1)
+    plain = copy.deepcopy(model)
+    zemm.transformers.compile(model)
+    changes: list[Callable[[Any], Any]] = [
+        lambda net: net.model.norm.weight.mul_(-1),
+        lambda net: setattr(net.model.layers[0], "mlp", torch.nn.Identity()),
+        lambda net: net.model.layers[1].mlp.register_forward_hook(lambda module, args, y: 2 * y),
+    ]
+    for count, change in zip((1, 1, 2, 2), [lambda net: None, *changes], strict=True):
+        before = plain.generate(**inputs, **GREEDY).logits[1]
+        change(model), change(plain)
+        expected = plain.generate(**inputs, **GREEDY)
+        assert change not in changes or not torch.equal(expected.logits[1], before)
+        close(model.generate(**inputs, **GREEDY), expected)
+        assert len(graphs) == count
+
+
+def test_a_model_that_torch_cannot_compile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def backend(*args: Any, **options: Any) -> Any:
+        raise RuntimeError("no compiler")
+
+    model, inputs = small("Llama", tmp_path), prompts(1)
+    expected = model.generate(**inputs, **GREEDY)
+    zemm.transformers.compile(model)
+    torch._dynamo.reset()
+    monkeypatch.setattr(torch._dynamo, "lookup_backend", lambda name: backend)
+    with caplog.at_level(logging.WARNING, "zemm"):
+        for _ in range(2):
+            close(model.generate(**inputs, **GREEDY), expected)
+    assert len(caplog.records) == 1
+    assert "LlamaForCausalLM runs uncompiled" in caplog.text
+    assert "no compiler" in caplog.text
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="model is a Linear"):
+        zemm.transformers.compile(torch.nn.Linear(2, 2))
+    model = zemm.transformers.compile(small("Llama", tmp_path))
+    with pytest.raises(ValueError, match="compiled already"):
+        zemm.transformers.compile(model)
+
+
+@pytest.mark.full
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*GRAPHS, "SmolLM2"])
+def test_compiled_by_inductor(name: str, tmp_path: Path, looked_up: list[Any]) -> None:
+    if name == "SmolLM2":
+        with zemm.transformers.registered():
+            model = transformers.AutoModelForCausalLM.from_pretrained(
+                FOLDER, gguf_file=FILE, dtype=torch.float32
+            ).eval()
+        model.generation_config = transformers.GenerationConfig(pad_token_id=0)
+    else:
+        model = small(name, tmp_path)
+    expected = {count: model.generate(**prompts(count), **MANY) for count in (1, 4)}
+    zemm.transformers.compile(model)
+    for count in (1, 4):
+        close(model.generate(**prompts(count), **MANY), expected[count])
+    assert len(looked_up) == 2 * GRAPHS.get(name, 1)
