@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <string_view>
 
 #include "border/border.h"
@@ -14,6 +15,7 @@
 #include "opencl/thread_limit.h"
 #include "process/fork_gate.h"
 #include "stream/all_streams.h"
+#include "stream/crew.h"
 
 extern "C" {
 ze_result_t zeCpuSetThreadLimit(uint32_t most);
@@ -82,7 +84,11 @@ ze_result_t open() {
         return true;
     }();
     (void)watches;
-    return open_runtime();
+    const ze_result_t result = open_runtime();
+    static std::once_flag prepared;
+    if (result == ZE_RESULT_SUCCESS)
+        std::call_once(prepared, crew::prepare);
+    return result;
 }
 
 } // namespace

@@ -17,7 +17,6 @@
 #include "process/signal_handlers.h"
 #include "runtime_settings.h"
 #include "stack/large_stack.h"
-#include "stream/crew.h"
 #include "thread_limit.h"
 
 namespace ze_cpu {
@@ -158,7 +157,6 @@ ze_result_t open(Runtime &r, std::string &error) {
         return status == cl::success ? ZE_RESULT_ERROR_UNKNOWN : from_opencl(status);
     }
     read_thread_limit(reinterpret_cast<const void *>(r.api.clCreateContext));
-    crew::prepare();
     return ZE_RESULT_SUCCESS;
 }
 

@@ -49,7 +49,7 @@ static inline void quantize_row(bytes src, global const struct matmul_problem *p
 #define QUANTIZE_ROW(src, p, given, at)                                                                      \
     struct quantized_row own_row;                                                                            \
     if (spec_quantized_dt()) {                                                                               \
-        quantize_row(src, p, given, at, &own_row);                                                               \
+        quantize_row(src, p, given, at, &own_row);                                                           \
         src = (bytes)(ulong)own_row.values;                                                                  \
     }
 #define ARGUMENTS (spec_quantized_dt() ? &own_row.arguments : &args)
