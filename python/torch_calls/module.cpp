@@ -5,6 +5,7 @@
 #include "objects.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -249,7 +250,7 @@ void forget(PyObject *capsule) {
     Py_XDECREF(static_cast<PyObject *>(PyCapsule_GetContext(capsule)));
 }
 
-PyObject *add_call(PyObject *, PyObject *args) {
+PyObject *add_call(PyObject *, PyObject *args) try {
     call_t call{};
     const char *description;
     Py_ssize_t size;
@@ -278,6 +279,8 @@ PyObject *add_call(PyObject *, PyObject *args) {
     Py_INCREF(keep);
     PyCapsule_SetContext(capsule, keep);
     return capsule;
+} catch (const std::bad_alloc &) {
+    return PyErr_NoMemory();
 }
 
 PyObject *register_kernels(PyObject *, PyObject *args) {

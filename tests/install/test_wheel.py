@@ -22,6 +22,7 @@ from test_install import expected_output
 
 SITE = Path(sysconfig.get_paths()["platlib"])
 EXTENSION = Path(zemm._zemm.__file__)
+OF_TORCH = EXTENSION.with_name(EXTENSION.name.replace("_zemm", "_torch_calls"))
 
 
 def tags() -> list[str]:
@@ -47,10 +48,11 @@ def test_one_wheel_for_all_pythons() -> None:
     assert platform.startswith(("linux_", "manylinux_"))
 
 
-def test_extension_needs_the_oldest_python() -> None:
+@pytest.mark.parametrize("extension", [EXTENSION, OF_TORCH], ids=lambda path: path.name)
+def test_extension_needs_the_oldest_python(extension: Path) -> None:
     """Functions of the stable ABI that are newer than Python 3.10 would not be found there."""
     newer = "PyType_GetName PyType_FromMetaclass PyObject_Vectorcall PyBuffer_Release PyObject_GetTypeData"
-    symbols = run("nm", "-D", "--undefined-only", EXTENSION, env=dict(os.environ), cwd=ROOT)
+    symbols = run("nm", "-D", "--undefined-only", extension, env=dict(os.environ), cwd=ROOT)
     used = set(re.findall(r"\bU (_?Py\w+)", symbols))
     assert used
     assert used & set(newer.split()) == set()
