@@ -354,3 +354,28 @@ def test_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert "QuantLinear(<Linear [.., 64] -> [.., 128]: f32 x u4 in groups of 32" in capsys.readouterr().out
     for method in FORMATS:
         assert f"\n| {method} " in PAGE
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"do_sample": True, "temperature": 0.7, "top_p": 0.9},
+        {"num_beams": 3, "num_return_sequences": 2},
+        {"attention_mask": torch.tensor([[0] * n + [1] * (8 - n) for n in (0, 3, 6)])},
+        {"assistant_model": 2},
+    ],
+    ids=["sampling", "beams", "padding", "assisted"],
+)
+def test_generation(options: dict[str, Any], tmp_path: Path) -> None:
+    """The tokens are those of the float model. An assistant is a model of so many blocks."""
+    config, store = gptq()
+    twin = save(tmp_path, llama(), config, store)
+    options = {"do_sample": False, "max_new_tokens": 8, "pad_token_id": 0, **options}
+    if layers := options.get("assistant_model"):
+        options["assistant_model"] = llama(num_hidden_layers=layers, initializer_range=0.1)
+    ids = PROMPTS[:1] if layers else PROMPTS
+    torch.manual_seed(2)
+    expected = twin.generate(ids, **options)
+    torch.manual_seed(2)
+    assert torch.equal(load(tmp_path).generate(ids, **options), expected)
+    assert expected.shape[1] > ids.shape[1] + 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interface of vLLM's linear kernels, as far as zemm's plugin uses it: the package is too large to
-install for tests. test_torch_vllm.py compares it with vLLM's own files, where they are.
+install for tests. tests/models/vllm_models.py has vLLM itself.
 """
 
 import sys
@@ -114,7 +114,10 @@ def install(monkeypatch: pytest.MonkeyPatch, platform: PlatformEnum = PlatformEn
         },
         "vllm.scalar_type": {
             "scalar_types": SimpleNamespace(
-                **{name: ScalarType(name) for name in ("uint4", "uint4b8", "uint8b128", "float4_e2m1f")}
+                **{
+                    name: ScalarType(name)
+                    for name in ("int4", "uint4", "uint4b8", "uint8b128", "float4_e2m1f")
+                }
             )
         },
         "vllm.model_executor": {},

@@ -5,6 +5,7 @@ vLLM's interface.
 
 import importlib.util
 import logging
+import os
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -122,6 +123,33 @@ def test_quantised_activations(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(got, x.sum(1, keepdim=True).expand(5, N), rtol=0, atol=0.2)
 
 
+@pytest.mark.parametrize("groups", [K // GROUP, 1])
+def test_int4_by_int8(monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
+    """W4A8 of compressed-tensors: values of int4 in bytes, which the layer has under two names, and a scale
+    for each row of x."""
+    kind, _ = registered(monkeypatch)
+    monkeypatch.setattr("zemm.engine._engines", [])
+    monkeypatch.setattr(zemm.Engine, "count", lambda kind: 1)  # the default engine would be a GPU
+    rng = np.random.default_rng(3)
+    values = rng.integers(-8, 8, (N, K)).astype(np.int8)
+    scales = torch.from_numpy(rng.uniform(0.1, 1, (N, groups))).float()
+    layer = torch.nn.Module()
+    layer.weight = layer.weight_packed = parameter(torch.from_numpy(values), input_dim=1, output_dim=0)
+    layer.weight_scale = parameter(scales, input_dim=1, output_dim=0)
+    c = config(weight="int4", group_size=K // groups)
+    assert kind.can_implement(c) == (True, None)
+    kernel = kind(c, "weight_packed", "weight_scale")
+    kernel.process_weights_after_loading(layer)
+    assert layer.weight is None
+    assert layer.weight_packed is None
+    assert layer.zemm.layer.engine.kind == "cpu"
+    x = torch.randn(5, K)
+    step = x.double().abs().amax(1, keepdim=True) / 127
+    real = torch.from_numpy(values).double() * scales.double().repeat_interleave(K // groups, 1)
+    want = (torch.round(x.double() / step) * step) @ real.T
+    torch.testing.assert_close(kernel.apply_weights(layer, x).double(), want, rtol=1e-4, atol=1e-2)
+
+
 @pytest.mark.parametrize("scales", ["one", "channels", "fused"])
 def test_int8(monkeypatch: pytest.MonkeyPatch, scales: str) -> None:
     """The numbers of a scale for each row: the largest element becomes 127."""
@@ -189,6 +217,32 @@ def test_vllm_is_left_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogC
     linear = interface.install(monkeypatch)
     monkeypatch.delattr(linear, "MPLinearKernel")
     check(linear, "whose interface is not that of 0.32 and 0.33")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "cpus"),
+    [
+        ("GOMP_CPU_AFFINITY", "{0} {1}", {0, 1}),
+        ("KMP_AFFINITY", "granularity=fine,explicit,proclist=[{0},{1}]", {0, 1}),
+        ("OMP_PLACES", "{{{0},{1}}}", {0, 1}),
+        ("OMP_PLACES", "cores", {0}),
+        ("GOMP_CPU_AFFINITY", "99999", {0}),
+    ],
+)
+def test_cpus_of_the_worker(monkeypatch: pytest.MonkeyPatch, name: str, value: str, cpus: set[int]) -> None:
+    """The thread that OpenMP has bound to one CPU asks for the device with all CPUs of the worker."""
+    interface.install(monkeypatch)
+    allowed, seen = sorted(os.sched_getaffinity(0)), []
+    first, last = allowed[0], allowed[-1]
+    monkeypatch.setenv(name, value.format(first, last))
+    monkeypatch.setattr("zemm.vllm.Engine", lambda kind: seen.append(os.sched_getaffinity(0)))
+    try:
+        os.sched_setaffinity(0, {first})
+        register()
+        assert os.sched_getaffinity(0) == {first}
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert seen == [{(first, last)[i] for i in cpus}]
 
 
 def test_entry_point() -> None:

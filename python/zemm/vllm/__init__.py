@@ -7,6 +7,10 @@ kernels out.
 """
 
 import logging
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from zemm.engine import Engine
 from zemm.errors import ZemmError
@@ -14,6 +18,13 @@ from zemm.errors import ZemmError
 __all__ = ["register"]
 
 _log = logging.getLogger("zemm")
+
+# The variables by which vLLM binds a worker's threads, and the CPUs in them.
+_BINDINGS = {
+    "GOMP_CPU_AFFINITY": r"([\d ]+)",
+    "KMP_AFFINITY": r".*proclist=\[([\d,]+)\]",
+    "OMP_PLACES": r"\{([\d,]+)\}",
+}
 
 
 def register() -> None:
@@ -31,7 +42,8 @@ def register() -> None:
         )
         return
     try:
-        Engine("cpu")
+        with _cpus_of_worker():
+            Engine("cpu")
     except ZemmError as error:
         _log.warning("zemm registers no kernels with vLLM: %s", error)
         return
@@ -39,3 +51,21 @@ def register() -> None:
         kernels = table.setdefault(PlatformEnum.CPU, [])
         if kernel not in kernels:
             kernels.insert(0, kernel)
+
+
+@contextmanager
+def _cpus_of_worker() -> Iterator[None]:
+    """For a while the calling thread may run on all CPUs that vLLM gives to its worker. OpenMP binds this
+    thread to one of them, and the CPU device takes the CPUs of the thread that is the first to ask for it."""
+    found = (re.fullmatch(pattern, os.environ.get(name, "")) for name, pattern in _BINDINGS.items())
+    cpus = next((set(map(int, re.findall(r"\d+", match[1]))) for match in found if match), None)
+    before = os.sched_getaffinity(0)
+    if cpus:
+        try:
+            os.sched_setaffinity(0, cpus)
+        except OSError as error:
+            _log.warning("zemm uses the CPUs %s: those that vLLM names cannot be used: %s", before, error)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -7,6 +7,7 @@ next kernel of vLLM's list.
 
 import os
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 import torch
@@ -14,13 +15,17 @@ from vllm.model_executor.kernels import linear
 from vllm.scalar_type import scalar_types
 
 from zemm._library.codes import split
+from zemm.dtypes import pack_int4
+from zemm.engine import Engine
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
 from zemm.torch._module import ACTIVATIONS
 from zemm.words import DataType
 
 # zemm's types, and what turns the codes of a byte into theirs: a bias of half the range is a sign bit.
+# Values of int4 have a byte each.
 _TYPES: dict[Any, tuple[DataType, int]] = {
+    scalar_types.int4: ("s4", 0),
     scalar_types.uint4: ("u4", 0),
     scalar_types.uint4b8: ("s4", 0x88),
     scalar_types.uint8b128: ("s8", 0x80),
@@ -66,8 +71,9 @@ class _Applied:
 
 
 class ZemmMPLinearKernel(_Applied, linear.MPLinearKernel):
-    """Weights of 4 or 8 bits by floating-point activations. With VLLM_CPU_INT4_W4A8=1 in the environment
-    activations are quantised to 8 bits, one scale for each row and group of weights."""
+    """Weights of 4 or 8 bits by floating-point activations. Those of int4 (W4A8 of compressed-tensors) are
+    multiplied by activations of 8 bits, one scale for each row. With VLLM_CPU_INT4_W4A8=1 in the environment
+    so are other weights of 4 bits, one scale for each row and group of weights."""
 
     @classmethod
     def get_min_capability(cls) -> int:
@@ -94,27 +100,34 @@ class ZemmMPLinearKernel(_Applied, linear.MPLinearKernel):
         return True, None
 
     def process_weights_after_loading(self, layer: torch.nn.Module) -> None:
-        weights, scales, zero_points = self._get_weight_params(layer)
-        if weights.input_dim != weights.packed_dim:
-            raise ValueError("zemm takes weights that are packed along their input")
+        weights, scales, zero_points = given = self._get_weight_params(layer)
         data_type, flip = _TYPES[self.config.weight_type]
-        values = _codes(weights, weights.input_dim) ^ flip
+        options: dict[str, Any] = {"activation": ACTIVATIONS[self.config.act_type]}
+        if self.config.weight_type == scalar_types.int4:
+            values = torch.from_numpy(pack_int4(weights.data.numpy()))
+            options = {"activation": "int8", "activation_group": weights.shape[1]}
+        elif weights.input_dim != weights.packed_dim:
+            raise ValueError("zemm takes weights that are packed along their input")
+        else:
+            values = _codes(weights, weights.input_dim) ^ flip
+            if os.environ.get("VLLM_CPU_INT4_W4A8") == "1" and data_type != "s8":
+                options = {"activation": "int8"}
         if self.config.zero_points:
             zero_points = torch.from_numpy(split(_codes(zero_points, zero_points.output_dim).numpy(), 4)).T
         else:
             zero_points = None
-        quantises = os.environ.get("VLLM_CPU_INT4_W4A8") == "1" and data_type != "s8"
         layer.zemm = QuantLinear(
             Linear.from_quantized(
                 values.view(torch.int8) if data_type == "s8" else values,
                 scales if scales.output_dim == 0 else scales.T,
                 zero_points,
                 weights_dtype=data_type,
-                activation="int8" if quantises else ACTIVATIONS[self.config.act_type],
                 transposed=True,
+                engine=_engine(os.getpid()),
+                **options,
             )
         )
-        _free(layer, self.w_q_name, self.w_s_name, self.w_zp_name)
+        _free(layer, *given)
 
 
 class ZemmInt8LinearKernel(_Applied, linear.Int8ScaledMMLinearKernel):
@@ -131,17 +144,28 @@ class ZemmInt8LinearKernel(_Applied, linear.Int8ScaledMMLinearKernel):
         return True, None
 
     def process_weights_after_loading(self, layer: torch.nn.Module) -> None:
-        weights, scales = self._get_layer_params(layer)[:2]
+        weights, scales, *_ = given = self._get_layer_params(layer)
         scales = scales.reshape(-1)
         if len(scales) not in (1, len(weights)):  # one for each of the layers that were fused
             widths = torch.tensor(layer.logical_widths)
             scales = scales.repeat_interleave(widths)
         layer.zemm = QuantLinear(
             Linear.from_quantized(
-                weights, scales, activation="int8", activation_group=weights.shape[1], transposed=True
+                weights,
+                scales,
+                activation="int8",
+                activation_group=weights.shape[1],
+                transposed=True,
+                engine=_engine(os.getpid()),
             )
         )
-        _free(layer, *self.layer_param_names)
+        _free(layer, *given)
+
+
+@cache
+def _engine(process: int) -> Engine:
+    """The CPU, also where there is a GPU."""
+    return Engine("cpu")
 
 
 def _codes(packed: torch.Tensor, along: int) -> torch.Tensor:
@@ -150,7 +174,8 @@ def _codes(packed: torch.Tensor, along: int) -> torch.Tensor:
     return words.contiguous().view(torch.uint8)
 
 
-def _free(layer: torch.nn.Module, *names: str | None) -> None:
-    for name in names:
-        if name is not None and getattr(layer, name, None) is not None:
+def _free(layer: torch.nn.Module, *parameters: torch.Tensor | None) -> None:
+    """Take parameters from a layer. vLLM has weights of int4 under two names."""
+    for name, parameter in list(layer.named_parameters(recurse=False, remove_duplicate=False)):
+        if any(parameter is given for given in parameters):
             setattr(layer, name, None)

@@ -135,7 +135,8 @@ public:
     bool run_with_help() override {
         const auto function = kernel_->group_function();
         const auto [x, y, z] = counts();
-        if (!function || offset_ != std::array<size_t, 3>{} || signal || x * y * z == 0)
+        if (!function || local_ != std::array<size_t, 3>{1, 1, 1} || offset_ != std::array<size_t, 3>{} ||
+            signal || x * y * z == 0)
             return false;
         Groups job(*kernel_, args_.bytes.data(), counts());
         return stack::with_large(

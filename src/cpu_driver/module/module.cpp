@@ -9,6 +9,7 @@
 #include "build_flags.h"
 #include "device/handles.h"
 #include "opencl/runtime.h"
+#include "pointer_check.h"
 
 namespace ze_cpu {
 namespace {
@@ -46,6 +47,9 @@ ze_result_t build_il(const ze_module_desc_t &desc, const ze_module_program_exp_d
                 return result;
         }
     }
+    for (KernelInfo &kernel : kernels)
+        kernel.has_group_function = kernel.has_group_function &&
+                                    ignores_work_item(unit, std::string(group_function_prefix) + kernel.name);
     return build_unit(unit, !kernels.empty(), module.built->program, log);
 }
 

@@ -25,12 +25,20 @@ namespace ze_cpu::crew {
 namespace {
 
 /// The job under way. A thread takes a part of it by adding one to `ticket`, whose upper half is the job's
-/// number: with the fields of a job that is over it takes nothing.
+/// number. Between two jobs the lower half is `closed`, so that a thread that is late takes nothing while the
+/// fields change.
 struct Shared {
     alignas(64) std::atomic<uint64_t> ticket{0}; // number of the job << 32 | parts taken
     std::atomic<Job *> job{nullptr};
     std::atomic<uint32_t> parts{0};
-    alignas(64) std::atomic<uint32_t> done{0};               // parts
+    // What to fetch before the next job: a ring, from which helpers take slices.
+    struct Fetch {
+        std::atomic<const char *> memory{nullptr};
+        std::atomic<uint32_t> slices{0};
+    } fetches[4];
+    std::atomic<uint32_t> asked{0};               // fetches, of which the last four are in the ring
+    alignas(64) std::atomic<uint64_t> fetched{0}; // number of the fetch << 32 | slices taken
+    alignas(64) std::atomic<uint32_t> done{0};    // parts
     alignas(64) std::atomic<uint32_t> wakes{0}, sleepers{0}; // wakes: what sleeping helpers look at
     std::mutex running;                                      // one job at a time
     uint32_t started = 0;                                    // helpers; under `running`
@@ -40,6 +48,8 @@ Shared &shared = *new Shared; // helpers use it while the process ends
 
 float patience_us = 500; // how long helpers wait in a loop
 cpu_set_t cpus;          // of the helpers and of the threads that they help
+
+constexpr uint32_t closed = UINT32_MAX;
 
 long futex(int operation, uint32_t value) {
     return syscall(SYS_futex, &shared.wakes, operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
@@ -66,6 +76,26 @@ bool do_part(uint32_t number) {
     }
 }
 
+constexpr size_t slice_bytes = 4096;
+
+/// Fetches a slice of what was asked for. Returns false if there is none.
+bool fetch_slice() {
+    uint64_t taken = shared.fetched.load(std::memory_order_relaxed);
+    const uint32_t asked = shared.asked.load(std::memory_order_acquire);
+    const uint32_t number = uint32_t(taken >> 32), slice = uint32_t(taken);
+    if (number == asked)
+        return false;
+    const Shared::Fetch &fetch = shared.fetches[number % 4];
+    const char *memory = fetch.memory.load(std::memory_order_relaxed);
+    const uint32_t slices = fetch.slices.load(std::memory_order_relaxed);
+    const uint64_t next = slice + 1 < slices ? taken + 1 : uint64_t(number + 1) << 32;
+    if (!shared.fetched.compare_exchange_strong(taken, next, std::memory_order_relaxed))
+        return true;
+    for (size_t at = 0; at < slice_bytes; at += 64) // instructions that never fault
+        _mm_prefetch(memory + slice * slice_bytes + at, _MM_HINT_T1);
+    return true;
+}
+
 /// Waits in a loop for another job than the last one, at most as long as `patience` says. Returns whether
 /// there is one. If another thread has had the CPU meanwhile, patience becomes less.
 bool wait_in_loop(uint32_t last, float &patience) {
@@ -76,7 +106,8 @@ bool wait_in_loop(uint32_t last, float &patience) {
         for (int i = 0; i < looks; i++) {
             if (number_of_job() != last)
                 return true;
-            _mm_pause();
+            if (!fetch_slice())
+                _mm_pause();
         }
         const uint64_t before = timestamp_now();
         sched_yield();
@@ -158,6 +189,8 @@ bool run(Job &job) {
     shared.job.store(&job, std::memory_order_relaxed);
     shared.parts.store(parts, std::memory_order_relaxed);
     shared.done.store(0, std::memory_order_relaxed);
+    shared.fetched.store(uint64_t(shared.asked.load(std::memory_order_relaxed)) << 32,
+                         std::memory_order_relaxed);
     const uint32_t number = number_of_job() + 1;
     const uint64_t start = timestamp_now();
     shared.ticket.store(uint64_t(number) << 32); // sequentially consistent, as is the look for sleepers
@@ -170,9 +203,18 @@ bool run(Job &job) {
     constexpr int looks = 2000; // before another thread may have this CPU, perhaps the helper that is late
     for (int i = 0; shared.done.load(std::memory_order_acquire) != parts; i++)
         i < looks ? _mm_pause() : void(sched_yield());
+    shared.ticket.store(uint64_t(number) << 32 | closed, std::memory_order_release);
     const float took = float(timestamp_now() - start) / float(job.items) * float(std::min(parts, threads));
     job.item_ns.store(item_ns == 0 ? took : 0.75f * item_ns + 0.25f * took, std::memory_order_relaxed);
     return true;
+}
+
+void fetch(const void *memory, size_t bytes) {
+    const uint32_t number = shared.asked.load(std::memory_order_relaxed);
+    Shared::Fetch &fetch = shared.fetches[number % 4];
+    fetch.memory.store(static_cast<const char *>(memory), std::memory_order_relaxed);
+    fetch.slices.store(uint32_t((bytes + slice_bytes - 1) / slice_bytes), std::memory_order_relaxed);
+    shared.asked.store(number + 1, std::memory_order_release);
 }
 
 void prepare() {

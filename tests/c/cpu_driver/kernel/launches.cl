@@ -35,3 +35,35 @@ kernel __attribute__((reqd_work_group_size(16, 2, 1))) __attribute__((intel_reqd
 required(global int *out) {
     out[0] = 1;
 }
+
+struct counted {
+    global int *counts; // of work-groups, innermost the first dimension
+    int width, behind_width, height;
+};
+
+// It differs from the kernel, so that a test sees which of them has run.
+void ze_cpu_group_of_count_groups(global const struct counted *call, long x, long y, long z) {
+    atomic_inc(call->counts + (z * call->height + y) * call->width + x);
+}
+
+kernel void count_groups(global int *counts, int width, int height) {
+    atomic_add(counts + (get_group_id(2) * height + get_group_id(1)) * width + get_group_id(0), 1000);
+}
+
+// It asks for a work-item, so it is never called.
+void ze_cpu_group_of_ask(global const struct counted *call, long x, long y, long z) {
+    call->counts[get_global_id(0)] = 1;
+}
+
+kernel void ask(global int *counts) {
+    counts[get_global_id(0)] = 1000;
+}
+
+// No function of a work-group has these parameters.
+void ze_cpu_group_of_wrong(global const struct counted *call, int x, int y, int z) {
+    call->counts[x] = 1;
+}
+
+kernel void wrong(global int *counts) {
+    counts[get_global_id(0)] = 1000;
+}

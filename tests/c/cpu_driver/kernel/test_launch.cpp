@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches of several kernels whose group counts are in memory. Cooperative launches, and launches that bring
 // their arguments along.
+#include <thread>
+
 #include "ze_test.h"
 
 /// Launches several kernels. Their number and their group counts are in memory that is written
@@ -97,4 +99,86 @@ TEST(with_arguments) {
     OK(with_parameters(list, kernel, &one, nullptr, nullptr, 0, nullptr));
     finish(list);
     CHECK(out[0] == 11);
+}
+
+Owned<ze_command_list_handle_t> urgent_list() {
+    auto desc = of_type<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
+    desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+    desc.priority = ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
+    return made(ze.zeCommandListCreateImmediate, context, device, &desc);
+}
+
+/// Group functions compute each work-group once, whatever the grid. Of several threads of the program one at
+/// a time has the helpers; large launches of the others go another way, where the kernel counts in thousands.
+TEST(group_functions) {
+    constexpr uint32_t sides[][3] = {{1, 1, 1}, {7, 1, 1}, {1, 5, 3}, {3, 2, 4}, {1000, 3, 1}, {2, 1, 777}};
+    const auto in_grids = [&](bool is_alone) {
+        const auto kernel = make_kernel("count_groups", loaded("launches.spv"));
+        const auto urgent = urgent_list();
+        OK(ze.zeKernelSetGroupSize(kernel, 1, 1, 1));
+        for (const auto &[x, y, z] : sides) {
+            const size_t count = size_t(x) * y * z;
+            const auto counts = zeros<int>(count * sizeof(int));
+            const ze_group_count_t groups{x, y, z};
+            set_arg(kernel, 0, counts);
+            set_arg(kernel, 1, int(x));
+            set_arg(kernel, 2, int(y));
+            for (int times = 1; times <= 20; times++) {
+                OK(ze.zeCommandListAppendLaunchKernel(urgent, kernel, &groups, nullptr, 0, nullptr));
+                for (size_t i = 0; i < count; i++)
+                    CHECK(is_alone ? counts[i] == times : counts[i] % 1000 + counts[i] / 1000 == times);
+            }
+        }
+    };
+    in_grids(true);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; i++)
+        threads.emplace_back(in_grids, false);
+    for (std::thread &thread : threads)
+        thread.join();
+}
+
+/// Helpers that are late for one launch take nothing of the next, which has another number of parts.
+TEST(launches_in_turns) {
+    constexpr uint32_t sizes[] = {2, 40, 3, 1000};
+    const auto kernel = make_kernel("count_groups", loaded("launches.spv"));
+    const auto urgent = urgent_list();
+    const auto counts = zeros<int>(1000 * sizeof(int));
+    set_arg(kernel, 0, counts);
+    set_arg(kernel, 1, 1000);
+    set_arg(kernel, 2, 1);
+    for (int times = 1; times <= 10000; times++)
+        for (uint32_t size : sizes)
+            launch(urgent, kernel, size, 1);
+    for (int i = 0; i < 1000; i++)
+        CHECK(counts[i] == 10000 * (1 + (i < 2) + (i < 3) + (i < 40)));
+}
+
+/// The kernel itself runs on other lists, with an event, in larger work-groups, from an offset on, and where
+/// the function asks for its work-item or has other parameters.
+TEST(no_group_functions) {
+    const auto counts = zeros<int>(64 * sizeof(int));
+    const auto urgent = urgent_list();
+    const auto done = make_event();
+    const auto kernel = make_kernel("count_groups", loaded("launches.spv"));
+    set_arg(kernel, 0, counts);
+    set_arg(kernel, 1, 64);
+    set_arg(kernel, 2, 1);
+    launch(list, kernel, 2, 1);
+    finish(list);
+    CHECK(counts[0] == 1000 && counts[1] == 1000);
+    launch(urgent, kernel, 2, 1, done);
+    CHECK(counts[0] == 2000 && counts[1] == 2000);
+    launch(urgent, kernel, 2, 2);
+    CHECK(counts[0] == 4000 && counts[1] == 4000);
+    OK(ze.zeKernelSetGlobalOffsetExp(kernel, 5, 0, 0));
+    launch(urgent, kernel, 2, 1);
+    CHECK(counts[0] == 5000 && counts[1] == 5000);
+    for (const char *name : {"ask", "wrong"}) {
+        const auto other = make_kernel(name, loaded("launches.spv"));
+        set_arg(other, 0, counts);
+        launch(urgent, other, 3, 1);
+        for (int i = 0; i < 3; i++)
+            CHECK(counts[i] == 1000);
+    }
 }
