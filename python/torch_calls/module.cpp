@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "attention.hpp"
 #include "calls.hpp"
 
 namespace zemm_torch {
@@ -311,7 +312,27 @@ PyObject *number_of_dtype(PyObject *, PyObject *name) {
     return letters ? PyLong_FromLong(dtype_number(letters)) : nullptr;
 }
 
+// Addresses of q, k, v, mask, y and the scratch, then the members of attention_t.
+PyObject *attend_to(PyObject *, PyObject *args) {
+    unsigned long long q, k, v, mask, y, scratch;
+    attention_t a;
+    long long n[12];
+    if (!PyArg_ParseTuple(args, "KKKKKKLLLLLLLLLLLLf", &q, &k, &v, &mask, &y, &scratch, &n[0], &n[1], &n[2],
+                          &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &n[10], &n[11], &a.scale))
+        return nullptr;
+    a.batch = n[0], a.heads = n[1], a.shared = n[2], a.tokens = n[3], a.width = n[4], a.mask_stride = n[11];
+    std::copy_n(n + 5, 3, a.k_strides);
+    std::copy_n(n + 8, 3, a.v_strides);
+    Py_BEGIN_ALLOW_THREADS;
+    attend(a, reinterpret_cast<const float *>(q), reinterpret_cast<const float *>(k),
+           reinterpret_cast<const float *>(v), reinterpret_cast<const uint8_t *>(mask),
+           reinterpret_cast<float *>(y), reinterpret_cast<float *>(scratch));
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
+    {"attend", attend_to, METH_VARARGS, nullptr},
     {"register", register_kernels, METH_VARARGS, nullptr},
     {"add_call", add_call, METH_VARARGS, nullptr},
     {"number_of_dtype", number_of_dtype, METH_O, nullptr},

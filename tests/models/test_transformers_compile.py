@@ -115,6 +115,32 @@ def test_ways_of_generate(
     assert len(graphs) == len(looked_up) == is_compiled
 
 
+@pytest.mark.parametrize("masked", ["none", "ends", "holes", "all"])
+@pytest.mark.parametrize(
+    ("batch", "heads", "shared", "tokens", "width"),
+    [(1, 1, 1, 1, 16), (2, 3, 3, 100, 64), (3, 2, 5, 33, 80), (1, 2, 2, 47, 48), (4, 1, 8, 16, 128)],
+)
+def test_attention(batch: int, heads: int, shared: int, tokens: int, width: int, masked: str) -> None:
+    generator = torch.Generator().manual_seed(tokens)
+    q = torch.randn(batch, heads * shared, 1, width, generator=generator)
+    k, v = torch.randn(2, batch, tokens, heads, width, generator=generator).transpose(2, 3)
+    mask = None
+    if masked != "none":
+        mask = torch.rand(batch, 1, 1, tokens, generator=generator) < (0.5 if masked == "holes" else 1)
+        if masked == "ends":
+            mask[:, ..., tokens // 2 + 1 :], mask[-1, ..., : tokens // 3] = False, False
+        mask[..., tokens // 2] = True
+        mask[-1] &= masked != "all"
+    y = torch.ops.zemm.attention(q, k, v, mask, 0.3).transpose(1, 2)
+    exact = q.double(), k.double(), v.double()
+    expected = torch.nn.functional.scaled_dot_product_attention(*exact, mask, scale=0.3, enable_gqa=True)
+    scores = 0.3 * exact[0].unflatten(1, (heads, shared)).squeeze(3) @ exact[1].mT
+    bound = 2.0**-22 * (1 + scores.abs().max()) * v.abs().max()
+    assert (y - expected.nan_to_num()).abs().max() < bound
+    k[0, 0, tokens // 2] = float("nan")
+    assert torch.ops.zemm.attention(q, k, v, None, 1.0)[0, 0, 0].isnan().all()
+
+
 def test_a_changed_model(tmp_path: Path, graphs: list[Any]) -> None:
     """Other values, another module and a hook, which torch itself would not see."""
     model, inputs = small("Llama", tmp_path), prompts(1)

@@ -10,7 +10,64 @@ import transformers
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
+from zemm._torch_calls import attend
+
 _NAME = "zemm_decode"
+_LANES = 16  # of whose multiples attend() takes heads
+
+_library = torch.library.Library("zemm", "FRAGMENT")
+_library.define(
+    "attention(Tensor q, Tensor k, Tensor v, Tensor? mask, float scale) -> Tensor",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+
+
+def _attend(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None, scale: float
+) -> torch.Tensor:
+    """[batch, 1, heads, width] of q [batch, heads, 1, width], k and v [batch, fewer heads, tokens, width],
+    all float32 on the host. mask: booleans [batch or 1, 1, 1, tokens]."""
+    q, k, v = (
+        q.contiguous(),
+        k if k.stride(3) == 1 else k.contiguous(),
+        v if v.stride(3) == 1 else v.contiguous(),
+    )
+    batch, heads, tokens, width = k.shape
+    places, step = 0, 0
+    if mask is not None:
+        mask = mask.contiguous()
+        places, step = mask.data_ptr(), tokens if mask.shape[0] > 1 else 0
+    y = q.new_empty(batch, 1, q.shape[1], width)
+    scratch = q.new_empty(4 * (tokens + 2 * _LANES))
+    attend(
+        q.data_ptr(), k.data_ptr(), v.data_ptr(), places, y.data_ptr(), scratch.data_ptr(),
+        batch, heads, q.shape[1] // heads, tokens, width, *k.stride()[:3], *v.stride()[:3], step, scale,
+    )  # fmt: skip
+    return y
+
+
+def _fake(q: torch.Tensor, *args: Any) -> torch.Tensor:
+    batch, heads, _, width = q.shape
+    return q.new_empty(batch, 1, heads, width)
+
+
+_library.impl("attention", _attend, "CPU")
+torch.library.register_fake("zemm::attention", _fake, lib=_library)
+
+
+def _is_taken(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None) -> bool:
+    """Whether zemm::attention computes it."""
+    return (
+        all(one.dtype is torch.float32 for one in (q, k, v))
+        and k.shape == v.shape
+        and q.shape[3] == k.shape[3]
+        and k.shape[3] % _LANES == 0
+        and (mask is None or (mask.dtype is torch.bool and mask.shape in _masks(q, k)))
+    )
+
+
+def _masks(q: torch.Tensor, k: torch.Tensor) -> tuple[tuple[int, ...], ...]:
+    return (q.shape[0], 1, 1, k.shape[2]), (1, 1, 1, k.shape[2])
 
 
 def _attention(
@@ -24,15 +81,19 @@ def _attention(
     **more: Any,
 ) -> tuple[torch.Tensor, None]:
     """As "sdpa" of Transformers, which in a compiled graph copies keys and values for each head of the
-    query that shares them."""
+    query that shares them, and reads all of a cache."""
     if query.shape[2] != 1 or more.get("position_bias") is not None or more.get("softcap") is not None:
         y: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
         )
         return y
+    scale = query.shape[3] ** -0.5 if scaling is None else scaling
+    if not dropout and _is_taken(query, key, value, attention_mask):
+        found: torch.Tensor = torch.ops.zemm.attention.default(query, key, value, attention_mask, scale)
+        return found, None
     shared = key.shape[1] != query.shape[1]
     found = torch.nn.functional.scaled_dot_product_attention(
-        query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=scaling, enable_gqa=shared
+        query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=scale, enable_gqa=shared
     )
     return found.transpose(1, 2).contiguous(), None
 
