@@ -112,20 +112,6 @@ private:
     alignas(8) unsigned char values_[std::tuple_size_v<decltype(launch::values)>][host_values::most_bytes];
 };
 
-// What an execution reads of the weights.
-ze::stream::reads weights_of(const bound_arguments &bound) {
-    constexpr int args[] = {ZEMM_ARG_WEIGHTS, ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS,
-                            ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS,
-                            ZEMM_ARG_ATTR_OFFSETS | ZEMM_ARG_WEIGHTS};
-    ze::stream::reads reads;
-    size_t count = 0;
-    for (const int arg : args)
-        if (const zemm_memory *memory = bound.find(arg);
-            memory && count < std::size(reads.parts) && memory->parts.size() == 1)
-            reads.parts[count++] = {memory->parts[0].handle, md_size(memory->md)};
-    return reads;
-}
-
 std::array<uint32_t, 3> group_count(const launch &l, uint32_t times) {
     std::array<uint32_t, 3> count = l.plan.group_count;
     if (l.is_repeated)
@@ -255,8 +241,6 @@ void compiled_sequence::run(const std::shared_ptr<const compiled_sequence> &self
         r.launch.then(*self->device, scratchpad);
         keep(); // the wait has ended what it kept
     }
-    if (const ze::stream::reads reads = weights_of(bound); reads.parts[0].bytes)
-        stream.foretell(reads);
 }
 
 void sequence_primitive::submit(ze::stream &stream, const memory_map &memories, const brought &more,

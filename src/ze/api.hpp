@@ -51,7 +51,6 @@ namespace zemm::ze {
     X(zeCommandListAppendLaunchKernel, list, pfnAppendLaunchKernel)                                          \
     X(zeCommandListAppendMemoryCopy, list, pfnAppendMemoryCopy)                                              \
     X(zeCommandListAppendBarrier, list, pfnAppendBarrier)                                                    \
-    X(zeCommandListAppendMemoryPrefetch, list, pfnAppendMemoryPrefetch)                                      \
     X(zeEventPoolCreate, pool, pfnCreate)                                                                    \
     X(zeEventPoolDestroy, pool, pfnDestroy)                                                                  \
     X(zeEventCreate, event, pfnCreate)                                                                       \

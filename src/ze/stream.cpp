@@ -83,9 +83,6 @@ struct stream::impl {
     bool is_idle = true;        // nothing has been appended since the last wait
     bool is_shared = false;     // the caller may also append to the list
     owned_list brief;           // for brief launches while the stream is idle; made at the first one
-    bool was_brief = false;     // the last launch
-    std::unordered_map<const void *, reads> followers; // of executions: what the next one read
-    reads *of_last = nullptr;                          // the last execution's follower
     bool in_entry = false;
     std::vector<entry> entries;
     std::unique_ptr<buffer> scratch;
@@ -128,14 +125,12 @@ ze_command_list_handle_t stream::list() {
 
 // The list for the next launch.
 ze_command_list_handle_t stream::list_for(bool is_brief) {
-    impl_->was_brief = false;
     if (!is_brief || !impl_->is_idle || impl_->is_shared || !own_list_ || device_->kind != zemm_cpu) {
         impl_->is_idle = false;
         return list_;
     }
     if (!impl_->brief)
         impl_->brief = new_brief_list(*device_);
-    impl_->was_brief = true;
     return impl_->brief.get();
 }
 
@@ -177,21 +172,6 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
         impl_->entries.back().push_back(event);
     if (!impl_->ordered)
         impl_->barrier_first = true;
-}
-
-void stream::foretell(const reads &own) {
-    if (!impl_->was_brief)
-        return;
-    constexpr size_t most = 4096; // layers of a model
-    if (impl_->of_last)
-        *impl_->of_last = own;
-    if (impl_->followers.size() >= most)
-        impl_->followers.clear();
-    reads &next = impl_->followers[own.parts[0].begin];
-    impl_->of_last = &next;
-    for (const reads::part &part : next.parts)
-        if (part.bytes)
-            (void)device_->fn.zeCommandListAppendMemoryPrefetch(impl_->brief.get(), part.begin, part.bytes);
 }
 
 void stream::wait_for(std::span<const ze_event_handle_t> waits) {

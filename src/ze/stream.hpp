@@ -46,16 +46,6 @@ public:
     // Returns when all appended work has run. cancel_state: the thread's pthread cancel state while
     // it blocks.
     void wait(int cancel_state = PTHREAD_CANCEL_DISABLE);
-    // Memory that an execution reads, of which the first part says which execution it is.
-    struct reads {
-        struct part {
-            const void *begin = nullptr;
-            size_t bytes = 0;
-        } parts[3];
-    };
-    // To be called after an execution, with what it read. If it was brief, a CPU fetches what the one read
-    // that followed it last time: the weights of a model's next layer, before they are asked for.
-    void foretell(const reads &own);
     // Keeps an object that appended work uses alive until the next wait().
     void keep(std::shared_ptr<const void> object);
 

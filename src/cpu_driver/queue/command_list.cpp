@@ -19,7 +19,8 @@ void check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_event_h
 
 ze_result_t submit_at_once(_ze_command_list_handle_t &list, std::span<const CommandPtr> commands) {
     const bool is_synchronous = list.queue.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
-    const bool is_here = list.is_urgent() || thread_limit() == 1;
+    const bool is_urgent = list.queue.priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
+    const bool is_here = (is_synchronous && is_urgent) || thread_limit() == 1;
     if (is_here && commands.size() == 1 && list.submission->run_here(*commands[0]))
         return ZE_RESULT_SUCCESS;
     ze_result_t result = list.submission->submit(commands);

@@ -27,12 +27,6 @@ struct _ze_command_list_handle_t {
     // queue.
     ze_cpu::OwnedSubmission submission;
     ze_command_queue_desc_t queue{};
-
-    /// Whether launches may run on the thread that appends them.
-    bool is_urgent() const {
-        return submission && queue.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS &&
-               queue.priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
-    }
 };
 
 namespace ze_cpu {

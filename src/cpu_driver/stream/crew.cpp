@@ -31,14 +31,7 @@ struct Shared {
     alignas(64) std::atomic<uint64_t> ticket{0}; // number of the job << 32 | parts taken
     std::atomic<Job *> job{nullptr};
     std::atomic<uint32_t> parts{0};
-    // What to fetch before the next job: a ring, from which helpers take slices.
-    struct Fetch {
-        std::atomic<const char *> memory{nullptr};
-        std::atomic<uint32_t> slices{0};
-    } fetches[4];
-    std::atomic<uint32_t> asked{0};               // fetches, of which the last four are in the ring
-    alignas(64) std::atomic<uint64_t> fetched{0}; // number of the fetch << 32 | slices taken
-    alignas(64) std::atomic<uint32_t> done{0};    // parts
+    alignas(64) std::atomic<uint32_t> done{0};               // parts
     alignas(64) std::atomic<uint32_t> wakes{0}, sleepers{0}; // wakes: what sleeping helpers look at
     std::mutex running;                                      // one job at a time
     uint32_t started = 0;                                    // helpers; under `running`
@@ -76,26 +69,6 @@ bool do_part(uint32_t number) {
     }
 }
 
-constexpr size_t slice_bytes = 4096;
-
-/// Fetches a slice of what was asked for. Returns false if there is none.
-bool fetch_slice() {
-    uint64_t taken = shared.fetched.load(std::memory_order_relaxed);
-    const uint32_t asked = shared.asked.load(std::memory_order_acquire);
-    const uint32_t number = uint32_t(taken >> 32), slice = uint32_t(taken);
-    if (number == asked)
-        return false;
-    const Shared::Fetch &fetch = shared.fetches[number % 4];
-    const char *memory = fetch.memory.load(std::memory_order_relaxed);
-    const uint32_t slices = fetch.slices.load(std::memory_order_relaxed);
-    const uint64_t next = slice + 1 < slices ? taken + 1 : uint64_t(number + 1) << 32;
-    if (!shared.fetched.compare_exchange_strong(taken, next, std::memory_order_relaxed))
-        return true;
-    for (size_t at = 0; at < slice_bytes; at += 64) // instructions that never fault
-        _mm_prefetch(memory + slice * slice_bytes + at, _MM_HINT_T1);
-    return true;
-}
-
 /// Waits in a loop for another job than the last one, at most as long as `patience` says. Returns whether
 /// there is one. If another thread has had the CPU meanwhile, patience becomes less.
 bool wait_in_loop(uint32_t last, float &patience) {
@@ -106,8 +79,7 @@ bool wait_in_loop(uint32_t last, float &patience) {
         for (int i = 0; i < looks; i++) {
             if (number_of_job() != last)
                 return true;
-            if (!fetch_slice())
-                _mm_pause();
+            _mm_pause();
         }
         const uint64_t before = timestamp_now();
         sched_yield();
@@ -189,8 +161,6 @@ bool run(Job &job) {
     shared.job.store(&job, std::memory_order_relaxed);
     shared.parts.store(parts, std::memory_order_relaxed);
     shared.done.store(0, std::memory_order_relaxed);
-    shared.fetched.store(uint64_t(shared.asked.load(std::memory_order_relaxed)) << 32,
-                         std::memory_order_relaxed);
     const uint32_t number = number_of_job() + 1;
     const uint64_t start = timestamp_now();
     shared.ticket.store(uint64_t(number) << 32); // sequentially consistent, as is the look for sleepers
@@ -207,14 +177,6 @@ bool run(Job &job) {
     const float took = float(timestamp_now() - start) / float(job.items) * float(std::min(parts, threads));
     job.item_ns.store(item_ns == 0 ? took : 0.75f * item_ns + 0.25f * took, std::memory_order_relaxed);
     return true;
-}
-
-void fetch(const void *memory, size_t bytes) {
-    const uint32_t number = shared.asked.load(std::memory_order_relaxed);
-    Shared::Fetch &fetch = shared.fetches[number % 4];
-    fetch.memory.store(static_cast<const char *>(memory), std::memory_order_relaxed);
-    fetch.slices.store(uint32_t((bytes + slice_bytes - 1) / slice_bytes), std::memory_order_relaxed);
-    shared.asked.store(number + 1, std::memory_order_release);
 }
 
 void prepare() {

@@ -28,10 +28,6 @@ protected:
 /// has done nothing, while another thread's job has the helpers.
 bool run(Job &job);
 
-/// Lets helpers that wait for work bring the memory into their caches. The next job ends that. The memory may
-/// be gone. If several threads ask at once, some of it may be forgotten.
-void fetch(const void *memory, size_t bytes);
-
 /// Notes the CPUs of the calling thread as those of all helpers, and reads the variable ZEMM_SPIN_US: how
 /// long a helper waits in a loop, up to 1000 us. 0: it sleeps at once.
 void prepare();
