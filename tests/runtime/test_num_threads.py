@@ -92,3 +92,33 @@ def test_a_variable_that_limits_nothing_is_a_warning(text: str, says: bool) -> N
     said = [line for line in done.stdout.splitlines() if "ZEMM_NUM_THREADS" in line]
     assert len(said) == says
     assert not says or f'"{text}" is not a number from 1 on' in said[0]
+
+
+@pytest.mark.quick(cases=lambda text: text == "1000")
+@pytest.mark.parametrize("text", ["0", "1000", ""])
+def test_no_thread_spins_when_there_is_no_work(text: str) -> None:
+    program = """
+import time
+import numpy as np, zemm
+
+layer = zemm.Linear.from_float(np.ones((576, 576), np.float32), bits=4, engine=zemm.Engine("cpu"))
+x = np.ones((1, 576), np.float32)
+for _ in range(300):
+    y = layer(x)
+time.sleep(0.005)
+before = time.process_time()
+time.sleep(0.5)
+print(time.process_time() - before)
+assert np.array_equal(y, layer(x))
+"""
+    done = captured([sys.executable, "-c", program], env={**os.environ, "ZEMM_SPIN_US": text}, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 0.05  # seconds of all threads
+
+
+@pytest.mark.parametrize(("text", "says"), [("abc", True), ("-1", True), ("1001", True), ("0", False)])
+def test_a_wrong_time_to_spin_is_a_warning(text: str, says: bool) -> None:
+    program = "import zemm; zemm.Engine('cpu')"
+    environment = {**os.environ, "ZEMM_SPIN_US": text, "ZEMM_VERBOSE": "warn"}
+    done = captured([sys.executable, "-c", program], env=environment, timeout=200)
+    assert (f'ZEMM_SPIN_US: "{text}" is not a number from 0 to 1000' in done.stdout) == says
