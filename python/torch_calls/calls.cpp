@@ -2,7 +2,9 @@
 #include "calls.hpp"
 
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 #include <pthread.h>
@@ -33,11 +35,29 @@ uint64_t key_by_parts(const parts_t &parts, int64_t rows, int32_t dtype) {
     return mixed(reinterpret_cast<uintptr_t>(parts[1].begin), rows, dtype);
 }
 
-const std::shared_ptr<table_t> &table_of_thread() {
-    static thread_local std::shared_ptr<table_t> table;
-    if (!table || table->of_process != process)
-        table = std::make_shared<table_t>();
-    return table;
+using shared_table = std::shared_ptr<table_t>;
+thread_local shared_table *of_thread = nullptr;
+
+// The destructor of a key does not run for the main thread, whose objects static destructors may still use.
+void drop_table(void *table) {
+    of_thread = nullptr;
+    delete static_cast<shared_table *>(table);
+}
+
+const shared_table &table_of_thread() {
+    if (of_thread && (*of_thread)->of_process == process)
+        return *of_thread;
+    static const pthread_key_t key = [] {
+        pthread_key_t made = 0;
+        if (pthread_key_create(&made, drop_table) != 0)
+            throw std::bad_alloc();
+        return made;
+    }();
+    auto made = std::make_unique<shared_table>(std::make_shared<table_t>());
+    if (pthread_setspecific(key, made.get()) != 0)
+        throw std::bad_alloc();
+    delete of_thread;
+    return *(of_thread = made.release());
 }
 
 bool serves(const call_t &call, const request_t &request) {

@@ -111,7 +111,7 @@ def test_oldest_python_is_the_same_everywhere() -> None:
     patterns = {
         "pyproject.toml": [r'requires-python = ">=3\.(\d+)"', r'target-version = "py3(\d+)"'],
         "meson.build": [r"'python3', .*version: '>=3\.(\d+)'", r"No python3 of version 3\.(\d+) or newer"],
-        "python/meson.build": [r"limited_api: '3\.(\d+)'"],
+        "python/meson.build": [r"limited_api = '3\.(\d+)'"],
         "docs/install.md": [
             r"zemm needs Python 3\.(\d+),",
             r"every CPython from 3\.(\d+) on",
