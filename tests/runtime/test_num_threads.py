@@ -122,3 +122,13 @@ def test_a_wrong_time_to_spin_is_a_warning(text: str, says: bool) -> None:
     environment = {**os.environ, "ZEMM_SPIN_US": text, "ZEMM_VERBOSE": "warn"}
     done = captured([sys.executable, "-c", program], env=environment, timeout=200)
     assert (f'ZEMM_SPIN_US: "{text}" is not a number from 0 to 1000' in done.stdout) == says
+
+
+@pytest.mark.skipif(CPUS == 1, reason="there is one CPU")
+def test_limit_of_small_launches() -> None:
+    program = PROGRAM.replace("(1024, 1024)", "(576, 1536)").replace("(512, 1024)", "(1, 576)")
+    program = program.replace("range(20)", "range(3000)")
+    done = captured([sys.executable, "-c", program, "0", "1", "0"], env=dict(os.environ), timeout=200)
+    assert done.returncode == 0, done.stderr
+    found = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    assert found[1] == (1, 1)  # with others as many as have a CPU just then

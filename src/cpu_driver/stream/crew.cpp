@@ -30,7 +30,8 @@ namespace {
 struct Shared {
     alignas(64) std::atomic<uint64_t> ticket{0}; // number of the job << 32 | parts taken
     std::atomic<Job *> job{nullptr};
-    std::atomic<uint32_t> parts{0};
+    std::atomic<uint32_t> parts{0},
+        threads{1}; // threads: that may take parts, the helpers with the least numbers
     alignas(64) std::atomic<uint32_t> done{0};               // parts
     alignas(64) std::atomic<uint32_t> wakes{0}, sleepers{0}; // wakes: what sleeping helpers look at
     std::mutex running;                                      // one job at a time
@@ -102,14 +103,17 @@ void sleep(uint32_t last) {
     }
 }
 
-void *help(void *) {
+/// number: of the helper, from 1 on.
+void *help(void *number_of_helper) {
+    const auto own = uint32_t(reinterpret_cast<uintptr_t>(number_of_helper));
     std::fesetenv(FE_DFL_ENV);
     float patience = patience_us;
     for (uint32_t number = 0;;) {
-        if (!wait_in_loop(number, patience))
+        const auto is_wanted = [&] { return own < shared.threads.load(std::memory_order_relaxed); };
+        if (!is_wanted() || !wait_in_loop(number, patience))
             sleep(number);
         number = number_of_job();
-        while (do_part(number)) {
+        while (is_wanted() && do_part(number)) {
         }
         patience = std::min(patience * 1.25f + 0.1f, patience_us);
     }
@@ -128,7 +132,8 @@ void start_helpers(uint32_t wanted) {
                                 &cpus); // not that of this thread, which may be less
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     for (pthread_t thread; shared.started < wanted && !shared.is_complete;)
-        if (pthread_create(&thread, &attributes, help, nullptr) == 0)
+        if (pthread_create(&thread, &attributes, help,
+                           reinterpret_cast<void *>(uintptr_t(shared.started + 1))) == 0)
             shared.started++;
         else
             shared.is_complete = true;
@@ -160,11 +165,13 @@ bool run(Job &job) {
     const auto parts = uint32_t(std::min<size_t>(job.items, size_t(threads) * of_thread));
     shared.job.store(&job, std::memory_order_relaxed);
     shared.parts.store(parts, std::memory_order_relaxed);
+    shared.threads.store(threads, std::memory_order_relaxed);
     shared.done.store(0, std::memory_order_relaxed);
     const uint32_t number = number_of_job() + 1;
     const uint64_t start = timestamp_now();
     shared.ticket.store(uint64_t(number) << 32); // sequentially consistent, as is the look for sleepers
-    if (shared.sleepers.load() != 0 && parts > 1 && (item_ns == 0 || job_ns > worth_waking)) {
+    const uint32_t unwanted = shared.started + 1 - threads; // helpers that sleep, too
+    if (shared.sleepers.load() > unwanted && parts > 1 && (item_ns == 0 || job_ns > worth_waking)) {
         shared.wakes.fetch_add(1);
         futex(FUTEX_WAKE, INT_MAX);
     }
