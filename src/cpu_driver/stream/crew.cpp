@@ -128,8 +128,8 @@ void start_helpers(uint32_t wanted) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, stack_bytes);
-    pthread_attr_setaffinity_np(&attributes, sizeof cpus,
-                                &cpus); // not that of this thread, which may be less
+    // Not the CPUs of this thread, which may be fewer.
+    pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     for (pthread_t thread; shared.started < wanted && !shared.is_complete;)
         if (pthread_create(&thread, &attributes, help,
@@ -195,8 +195,9 @@ void prepare() {
         return;
     uint32_t value = 0;
     const char *end = text + std::strlen(text);
-    if (const auto read = std::from_chars(text, end, value); read.ec == std::errc() && read.ptr == end)
-        patience_us = float(std::min(value, most));
+    const auto read = std::from_chars(text, end, value);
+    if (read.ec == std::errc() && read.ptr == end && value <= most) // src/ze/cpu_threads.cpp warns of others
+        patience_us = float(value);
 }
 
 } // namespace ze_cpu::crew

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads that help the one that appends a launch. After a launch they wait for the next one in a loop, for
-// at most half a millisecond: a thread that sleeps needs 50 us to wake, longer than a layer of a language
+// half a millisecond by default: a thread that sleeps needs 50 us to wake, longer than a layer of a language
 // model takes for one token. They sleep at once where other threads want their CPUs.
 #pragma once
 
@@ -29,7 +29,7 @@ protected:
 bool run(Job &job);
 
 /// Notes the CPUs of the calling thread as those of all helpers, and reads the variable ZEMM_SPIN_US: how
-/// long a helper waits in a loop, up to 1000 us. 0: it sleeps at once.
+/// long a helper waits in a loop, 0 to 1000 us. Other values count as if it were not set.
 void prepare();
 
 } // namespace ze_cpu::crew

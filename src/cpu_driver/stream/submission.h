@@ -36,8 +36,9 @@ public:
     /// waited for. If it returns an error, the command that failed and those after it never begin.
     ze_result_t submit(std::span<const CommandPtr> commands);
 
-    /// Runs the command on this thread and returns true if nothing is before it and one thread may do all of
-    /// its work. Waking other threads would take longer than many a small kernel.
+    /// Runs the command on this thread and returns true if nothing is before it, and either others can help
+    /// (crew.h) or one thread may do all of its work. Waking the runtime's threads would take longer than
+    /// many a small kernel.
     bool run_here(Command &command);
 
     /// Waits until everything submitted before has finished. Returns the first error of a command

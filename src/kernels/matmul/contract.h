@@ -109,9 +109,8 @@
 //   struct ahead, look_ahead, prefetch_block   ask for the next block; see policy/shared/no_ahead.h
 // Optional
 //   EACH_PART and those beside it   columns are multiplied in parts (policy/cpu/column_parts.h)
-//   QUANTIZE_ROW(src, p, given, at), ARGUMENTS   src becomes a row that the tile quantises, with arguments of
-//   its
-//                       own (policy/cpu/quantized_row.h)
+//   QUANTIZE_ROW(src, p, given, at), ARGUMENTS   src becomes a row that the tile quantises, with its own
+//                       arguments (policy/cpu/quantized_row.h)
 //   BEFORE_PRODUCTS, AFTER_PRODUCTS   set up and give back what the thread needs for the products of a tile
 //
 // ---- What OWNERS need of a policy ----
