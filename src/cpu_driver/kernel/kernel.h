@@ -55,7 +55,7 @@ public:
 
     /// Computes a work-group on the calling thread (spirv/spirv_linkage.h); null: the kernel has no such
     /// function.
-    using GroupFunction = void (*)(const void *arguments, long x, long y, long z);
+    using GroupFunction = void (*)(const void *arguments, long x, long y, long z, long count);
     GroupFunction group_function() const { return group_function_; }
     std::atomic<float> group_ns{0}; // that a work-group takes, about; 0: not known
 

@@ -95,17 +95,12 @@ public:
           arguments_(arguments), counts_(counts) {}
 
     void run(size_t begin, size_t count) noexcept override {
-        long x = long(begin % counts_[0]), y = long(begin / counts_[0] % counts_[1]),
-             z = long(begin / counts_[0] / counts_[1]);
-        for (; count > 0; count--) {
-            function_(arguments_, x, y, z);
-            if (++x == long(counts_[0])) {
-                x = 0;
-                if (++y == long(counts_[1])) {
-                    y = 0;
-                    z++;
-                }
-            }
+        while (count > 0) {
+            const size_t x = begin % counts_[0], row = begin / counts_[0];
+            const size_t neighbours = std::min(count, counts_[0] - x);
+            function_(arguments_, long(x), long(row % counts_[1]), long(row / counts_[1]), long(neighbours));
+            begin += neighbours;
+            count -= neighbours;
         }
     }
 

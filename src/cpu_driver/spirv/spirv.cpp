@@ -269,8 +269,8 @@ private:
         if (found == exports_.end() || !functions_.count(found->second))
             return false;
         const std::string text = signature(found->second);
-        return text.starts_with("v(p") && text.ends_with(",i64,i64,i64)") &&
-               functions_.at(found->second).size() == 4;
+        return text.starts_with("v(p") && text.ends_with(",i64,i64,i64,i64)") &&
+               functions_.at(found->second).size() == 5;
     }
 
     bool finish() {

@@ -161,7 +161,9 @@ bool run(Job &job) {
     constexpr float worth_waking = 10'000; // ns of a job: waking takes some, and a helper comes later still
     const uint32_t threads = threads_for(job);
     const float item_ns = job.item_ns.load(std::memory_order_relaxed), job_ns = item_ns * float(job.items);
-    const auto of_thread = uint32_t(std::clamp(job_ns / float(threads) / part_ns, 1.f, most_parts));
+    // A thread that is alone has nobody to leave a part to.
+    const float most = threads > 1 ? most_parts : 1;
+    const auto of_thread = uint32_t(std::clamp(job_ns / float(threads) / part_ns, 1.f, most));
     const auto parts = uint32_t(std::min<size_t>(job.items, size_t(threads) * of_thread));
     shared.job.store(&job, std::memory_order_relaxed);
     shared.parts.store(parts, std::memory_order_relaxed);

@@ -59,6 +59,7 @@
 //   SHARES_TILES        whether several owners share a tile; all of them then call finish_slices
 //   OWNER_FUNCTION, OWNER_PARAMETERS, OWNER_ARGUMENTS   what computes a tile: the kernel, or a function of
 //                       its kernels; and to pass the parameters on
+//   ARGUMENTS           the address of the launch's arguments there
 //   OWNER_GROUP         where it runs, for find_place
 //   OWNER_KERNELS       the kernels of that function
 // Sums
@@ -109,8 +110,8 @@
 //   struct ahead, look_ahead, prefetch_block   ask for the next block; see policy/shared/no_ahead.h
 // Optional
 //   EACH_PART and those beside it   columns are multiplied in parts (policy/cpu/column_parts.h)
-//   QUANTIZE_ROW(src, p, given, at), ARGUMENTS   src becomes a row that the tile quantises, with its own
-//                       arguments (policy/cpu/quantized_row.h)
+//   QUANTIZE_ROW(src, p, args, range)   for the owner work_item: src becomes a row that is quantised once for
+//                       several tiles, with its own arguments (policy/cpu/quantized_row.h)
 //   BEFORE_PRODUCTS, AFTER_PRODUCTS   set up and give back what the thread needs for the products of a tile
 //
 // ---- What OWNERS need of a policy ----
@@ -148,6 +149,13 @@
 #define KEPT_CORRECTION(sum) as_column_i(to_column_f(sum))
 #define NEGATED_TERM(zp, correction) ((vec_i)0)
 #endif
+#ifndef FEW_ROWS
+#define FEW_ROWS false
+#define WITHOUT_FEW_ROWS
+#endif
+#ifndef HAS_FEW_ROWS
+#define HAS_FEW_ROWS false
+#endif
 #ifndef POLICY_BLOCK_K
 #define POLICY_BLOCK_K TILE_K
 #endif
@@ -178,8 +186,7 @@
 #define ROW_OF_TILE(p, first, linear, i) row_at(p, linear)
 #endif
 #ifndef QUANTIZE_ROW
-#define QUANTIZE_ROW(src, p, given, at)
-#define ARGUMENTS (&args)
+#define QUANTIZE_ROW(src, p, args, range)
 #endif
 #ifndef BEFORE_PRODUCTS
 #define BEFORE_PRODUCTS()

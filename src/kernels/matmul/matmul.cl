@@ -101,21 +101,12 @@ static inline void load_float_zero_points(global const struct matmul_problem *p,
 }
 
 // Makes zero points of the offsets that were loaded in their place. Where the nest adds them to scaled sums,
-// they have the weights' scale already, and the other sign. Else they are divided by it, and a scale near 0
-// becomes one that does not change such weights.
+// they have the weights' scale already, and the other sign.
 static inline void fold_offsets(__private struct tile *t) {
     for (int v = 0; v < NV; ++v) {
-        const column_f offset = as_column_f(t->wei_zp[v]), scale = t->wei_scale[v];
-        const column_f shift = (column_f)(float)WEI_SHIFT;
-        if (ADDS_OFFSETS) {
-            t->wei_zp[v] = as_column_i(-fma(scale, shift, offset));
-            continue;
-        }
-        const column_f least = fabs(offset) * (column_f)0x1p-32f;
-        const column_f divisor = fabs(scale) >= least ? scale : least;
-        const column_f zp = divisor == (column_f)0.f ? (column_f)0.f : -offset / divisor;
-        t->wei_zp[v] = as_column_i(zp - shift);
-        t->wei_scale[v] = divisor;
+        const column_f offset = as_column_f(t->wei_zp[v]), shift = (column_f)(float)WEI_SHIFT;
+        t->wei_zp[v] = as_column_i(ADDS_OFFSETS ? -fma(t->wei_scale[v], shift, offset)
+                                                : zero_point_of_offset(offset, t->wei_scale + v) - shift);
     }
 }
 
@@ -144,6 +135,10 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
     }
 }
 
+#ifndef WITHOUT_FEW_ROWS
+#include "owner/work_item/few_rows.h"
+#endif
+
 // Sums the tile over its part of K: a range or a slice.
 static inline void sum_range(bytes src, bytes wei, global const struct matmul_problem *p,
                              const struct matmul_arguments *args, const struct row_index *first,
@@ -152,6 +147,12 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     const k_index k_begin = part.begin, k_end = part.end;
     panel_vec panel[PANEL_VECTORS];
     const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
+#ifndef WITHOUT_FEW_ROWS
+    if (HAS_FEW_ROWS) {
+        sum_few_rows(src, p, args, &part, &source, t);
+        return;
+    }
+#endif
     BEFORE_PRODUCTS();
     struct ahead ahead = look_ahead(p, &t->rows, &source, k_begin, at->slices == 1);
     const k_index segment = (k_index)p->segment;
@@ -202,15 +203,14 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
 }
 
 OWNER_FUNCTION(bytes src, bytes wei, global uchar *dst, global const struct matmul_problem *restrict p,
-               struct matmul_arguments args OWNER_PARAMETERS) {
-    struct place at = find_place(p, &args OWNER_GROUP);
+               OWNER_PARAMETERS) {
+    struct place at = find_place(p, ARGUMENTS OWNER_GROUP);
     const bool is_there = at.n0 < p->n && at.rows > 0;
     if (!is_there) {
         if (!SHARES_TILES) // else it must reach the barriers of its work-group
             return;
         at.n0 = at.row0 = 0;
     }
-    QUANTIZE_ROW(src, p, &args, &at);
     const long first_row = at.matrix * p->rows + at.row0; // counted in the whole batch
 
     struct tile t;

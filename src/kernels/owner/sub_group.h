@@ -14,7 +14,9 @@
 
 #define OWNER_FUNCTION __attribute__((intel_reqd_sub_group_size(LANES))) kernel void matmul
 #define OWNER_KERNELS
-#define OWNER_PARAMETERS , local column_f *shared // [sub-group][8][TILE_N] with FLAG_SLICES
+// shared: [sub-group][8][TILE_N] with FLAG_SLICES
+#define OWNER_PARAMETERS struct matmul_arguments args, local column_f *shared
+#define ARGUMENTS (&args)
 #define OWNER_ARGUMENTS , shared
 #define OWNER_GROUP
 

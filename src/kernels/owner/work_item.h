@@ -20,7 +20,8 @@
 #define OWNER_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP_X, 1, 1)))
 #endif
 #define OWNER_FUNCTION static inline __attribute__((always_inline)) void compute_tile
-#define OWNER_PARAMETERS , struct group group
+#define OWNER_PARAMETERS const struct matmul_arguments *args, struct group group
+#define ARGUMENTS args
 #define OWNER_ARGUMENTS
 #define OWNER_GROUP , group
 
@@ -36,23 +37,28 @@ struct matmul_call {
     global const struct matmul_problem *p;
     struct matmul_arguments args;
 };
-// libze_cpu calls the first function for each work-group in place of a launch (docs/level_zero.md).
+// libze_cpu calls the first function for neighbouring work-groups in place of a launch (docs/level_zero.md).
 #define OWNER_KERNELS                                                                                        \
-    __attribute__((noinline)) void ze_cpu_group_of_matmul(global const struct matmul_call *call, long x,     \
-                                                          long y, long z) {                                  \
-        const struct group group = {{x, y, z}, 0};                                                           \
-        compute_tile(call->src, call->wei, call->dst, call->p, call->args, group);                           \
+    __attribute__((noinline)) void ze_cpu_groups_of_matmul(global const struct matmul_call *call, long x,    \
+                                                           long y, long z, long count) {                     \
+        bytes src = call->src;                                                                               \
+        const struct matmul_arguments *args = &call->args;                                                   \
+        QUANTIZE_ROW(src, call->p, args, z);                                                                 \
+        for (long i = 0; i < count; ++i) {                                                                   \
+            const struct group group = {{x + i, y, z}, 0};                                                   \
+            compute_tile(src, call->wei, call->dst, call->p, args, group);                                   \
+        }                                                                                                    \
     }                                                                                                        \
     OWNER_ATTRIBUTES kernel void matmul(ARGUMENTS_OF_KERNEL) {                                               \
         const struct matmul_call call = {src, wei, dst, p, args};                                            \
-        ze_cpu_group_of_matmul((global const struct matmul_call *)(ulong)&call, get_global_id(0),            \
-                               get_global_id(1), get_global_id(2));                                          \
+        ze_cpu_groups_of_matmul((global const struct matmul_call *)(ulong)&call, get_global_id(0),           \
+                                get_global_id(1), get_global_id(2), 1);                                      \
     }
 #else
 #define OWNER_KERNELS                                                                                        \
     OWNER_ATTRIBUTES kernel void matmul(ARGUMENTS_OF_KERNEL) {                                               \
         const struct group group = {{get_group_id(0), get_group_id(1), get_group_id(2)}, get_local_id(0)};   \
-        compute_tile(src, wei, dst, p, args, group);                                                         \
+        compute_tile(src, wei, dst, p, &args, group);                                                        \
     }
 #endif
 

@@ -59,6 +59,14 @@ static inline column_f zero_points_as_f32(column_i zp) {
     return HAS(FLAG_FLOAT_ZP) ? as_column_f(zp) : to_column_f(zp);
 }
 
+// The zero point that has the effect of an offset of the weights. It divides by the scale, and a scale near 0
+// becomes one that does not change such weights.
+static inline column_f zero_point_of_offset(column_f offset, __private column_f *scale) {
+    const column_f least = fabs(offset) * (column_f)0x1p-32f;
+    *scale = fabs(*scale) >= least ? *scale : least;
+    return *scale == (column_f)0.f ? (column_f)0.f : -offset / *scale;
+}
+
 // Loads the correction of one row. row: the element offset where the row begins in the tensor.
 static inline int load_correction(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct k_block *block, parameter_index row, int src_zp) {

@@ -23,9 +23,14 @@
 // Whether groups of so many elements of K are the segments.
 #define HAS_EQUAL_GROUPS(p, group) (HAS(FLAG_EQUAL_GROUPS) || (group) == (p)->segment)
 
-// Whether offsets of the weights are added to scaled sums, beside an integer src. Else they become zero
-// points.
-#define ADDS_OFFSETS (HAS(FLAG_OFFSETS) && HAS(FLAG_INTEGER))
+// Whether the module is for few rows, which have a loop of their own (owner/work_item/few_rows.h).
+#define HAS_FEW_ROWS                                                                                         \
+    (FEW_ROWS && SEGMENTS_ARE_SCALED && HAS(FLAG_ONE_GROUP) && HAS(FLAG_WHOLE_SEGMENTS) &&                   \
+     HAS(FLAG_EQUAL_GROUPS) && !HAS(FLAG_SRC_ZP) && !HAS(FLAG_QUAD_TAIL) && !HAS(FLAG_ABREAST) &&            \
+     spec_zp_term() != ZP_TERM_LAST && spec_wei_unit() == UNIT_PACKED)
+
+// Whether offsets of the weights are added to scaled sums. Else they become zero points.
+#define ADDS_OFFSETS (HAS(FLAG_OFFSETS) && (HAS(FLAG_INTEGER) || HAS_FEW_ROWS))
 
 #define HAS_ROW_GROUPS(p) ((p)->grouping == ROW_GROUPS)
 #define HAS_K_GROUPS(p) ((p)->grouping == K_GROUPS)

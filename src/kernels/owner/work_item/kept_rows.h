@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// For policies that keep several segments (owner/work_item/kept.h): their rows, and how the sum of a
-// segment is scaled.
+// For policies that keep several segments (owner/work_item/kept.h): their rows.
 #pragma once
 
 #include "arithmetic/transpose.h"
 #include "owner/tile.h"
+#include "owner/work_item/scaled_sum.h"
 
 static inline column_i kept_zero_point(__private const struct tile *t, int n, int v) {
     return HAS(FLAG_WEI_ZP_K) ? t->kept.segments[n].wei_zp[v] : t->wei_zp[v];
@@ -15,33 +15,9 @@ static inline column_f kept_scale(__private const struct tile *t, int n, int v) 
                                    : t->wei_scale[v];
 }
 
-// The zero-point term of the weights, if that is s32: it is subtracted from the sum.
-static inline vec_i subtrahend(column_i zp, int correction) {
-    if (!HAS(FLAG_REDUCTIONS) || spec_zp_term() == ZP_TERM_F32)
-        return (vec_i)0;
-    return zero_point_term(zp, (vec_i)correction);
-}
-
 // The first value of a sum.
 static inline vec_i begin_sum(column_i zp, int correction) {
     return TERMS_ARE_WORDS ? NEGATED_TERM(zp, correction) : -subtrahend(zp, correction);
-}
-
-// A vector of results plus a scaled sum. correction: with ZP_TERM_F32 the bits of f32.
-static inline vec_f add_scaled(vec_f result, vec_f sum, column_i wei_zp, column_f wei_scale, int correction,
-                               float src_scale) {
-    if (ADDS_OFFSETS)
-        sum *= wei_scale;
-    if (!TERMS_ARE_WORDS && spec_zp_term() == ZP_TERM_F32) {
-        const vec_f zp = float_zero_points(wei_zp), c = (vec_f)as_float(correction);
-        // A float zero point's term is not exact: it must not be rounded on its own.
-        sum = HAS(FLAG_FLOAT_ZP) ? fma(-zp, c, sum) : sum - zp * c;
-    }
-    if (!HAS(FLAG_SRC_SCALE_K))
-        return ADDS_OFFSETS ? result + sum : fma(sum, wei_scale, result);
-    if (HAS(FLAG_WEI_SCALE_K) && !ADDS_OFFSETS)
-        sum *= wei_scale;
-    return fma(sum, (vec_f)src_scale, result);
 }
 
 // Whether vectors of MOST_SEGMENTS scales of a row can be loaded.

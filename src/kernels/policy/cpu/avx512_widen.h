@@ -38,6 +38,8 @@
 #error "four rows, and the 64 columns of packed weights in vectors of 512 bits"
 #endif
 
+#define AHEAD_K 256 // elements of K between what is multiplied and what is prefetched
+#define FEW_ROWS (wei_bits() == 4 || (wei_bits() == 8 && wei_is_integer() && !HAS(FLAG_WEI_ZP)))
 #define ANY_ROW_COUNT 1
 #define SUM_FACTOR 1.f
 #define WEI_SHIFT 0
@@ -94,11 +96,11 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     return b;
 }
 
-// Prefetches a step of the next block, which follows this one in memory.
-static inline void prefetch_step(struct b_panel b, int length, int s) {
+// Prefetches a step of weights that is AHEAD_K elements of K behind step s.
+static inline void prefetch_step(struct b_panel b, int s) {
 #pragma unroll
     for (int i = 0; i < step_bytes(); i += 64)
-        prefetch_line(b.wei + (length / 4 + s) * step_bytes() + i);
+        prefetch_line(b.wei + (AHEAD_K / 4 + s) * step_bytes() + i);
 }
 
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {}
@@ -130,7 +132,7 @@ multiply_int4(const int count, __private const float *a, int length, struct b_pa
         part[i][0] = part[i][1] = (vec_f)0.f;
 #pragma unroll 1
     for (int s = 0; s < (length + 3) / 4; ++s) {
-        prefetch_step(b, length, s);
+        prefetch_step(b, s);
 #pragma unroll
         for (int v = 0; v < 2; ++v) {
             const vec_i loaded = vload16(v, (global const int *)(b.wei + s * step_bytes()));
@@ -176,7 +178,7 @@ multiply_int2(const int count, __private const float *a, int length, struct b_pa
         part[i][0] = part[i][1] = (vec_f)0.f;
 #pragma unroll 1
     for (int s = 0; s < (length + 3) / 4; ++s) {
-        prefetch_step(b, length, s);
+        prefetch_step(b, s);
         const vec_i loaded = vload16(0, (global const int *)(b.wei + s * step_bytes()));
 #pragma unroll
         for (int k = 0; k < 4; ++k)
@@ -244,7 +246,7 @@ static inline __attribute__((always_inline)) void multiply_bytes(const int count
     }
 #pragma unroll 1
     for (int s = 0; s < (length + 3) / 4; ++s) {
-        prefetch_step(b, length, s);
+        prefetch_step(b, s);
 #pragma unroll
         for (int v = 0; v < NV; ++v) {
             const vec_i words = load_packed(b.wei + s * step_bytes(), v * LANES * 4);
@@ -297,7 +299,7 @@ multiply_int8(const int count, __private const float *a, int length, struct b_pa
 #pragma unroll 1
         for (int s = 0; s < (length + 3) / 4; ++s) {
             if (first == 0)
-                prefetch_step(b, length, s);
+                prefetch_step(b, s);
             vec_f src[ROWS];
 #pragma unroll
             for (int i = 0; i < count; ++i) {
@@ -398,4 +400,77 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
 #pragma unroll
         for (int i = 0; i < count * NV; ++i)
             sum[i] += less_zero_point((vec_i)wei_centre(), b.zero_points[i % NV]) * (vec_f)total[i / NV];
+}
+
+// ---- For owner/work_item/few_rows.h
+
+struct few_rows {
+    bytes src;
+    __private const long *rows;
+    long stride, begin, end, last; // elements of K that are loaded, from begin on, and where the range ends
+    float a[ROWS * TILE_K];
+};
+
+static inline void open_rows(const int count, bytes src, global const struct matmul_problem *p,
+                             __private const struct tile_rows *rows, long end, __private struct few_rows *r) {
+    r->src = src;
+    r->rows = rows->src;
+    r->stride = p->src.column;
+    r->begin = r->end = 0;
+    r->last = end;
+}
+
+// Loads the rows from a block on, and further if sums of a block's vectors have no other elements.
+static inline void load_few_rows(const int count, __private struct few_rows *r, const struct k_block *block) {
+    const int wanted = block->length % 16 == 0 ? TILE_K : block->length;
+    const int length = (int)min((long)wanted, r->last - block->k0);
+    r->begin = block->k0;
+    r->end = block->k0 + length;
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+        __private float *row = r->a + i * TILE_K;
+        load_row(r->src, r->rows[i] + block->k0 * r->stride, r->stride, length, row);
+        for (int k = length; k % 16 != 0; ++k)
+            row[k] = 0.f;
+    }
+}
+
+// sum[i * NV + v] += row i times column vector v, over a block. wei: where its weights begin. totals: the sums
+// of the rows, where offsets of the weights want them.
+static inline __attribute__((always_inline)) void
+multiply_few_rows(const int count, __private struct few_rows *r, bytes wei, const struct k_block *block,
+                  __private column_i *zero_points, __private column_f *scales, __private vec_i *unused,
+                  __private vec_f *sum, __private int *totals) {
+    if (block->k0 + block->length > r->end)
+        load_few_rows(count, r, block);
+    __private const float *a = r->a + (block->k0 - r->begin);
+    const struct b_panel b = {wei, 0, zero_points};
+    float total[ROWS];
+    bool is_finite = true;
+#pragma unroll
+    for (int i = 0; i < (sums_rows() ? count : 0); ++i) {
+        total[i] = sum_of_row(a + i * TILE_K, block->length);
+        is_finite &= isfinite(total[i]) != 0;
+        totals[i] = HAS(FLAG_OFFSETS) ? as_int(total[i]) : 0;
+    }
+    if (!is_finite) {
+#pragma unroll
+        for (int v = 0; v < (HAS(FLAG_OFFSETS) ? NV : 0); ++v)
+            zero_points[v] = as_column_i(zero_point_of_offset(-as_column_f(zero_points[v]), scales + v));
+#pragma unroll
+        for (int i = 0; i < count; ++i)
+            totals[i] = 0;
+        multiply_apart(count, a, block->length, b, sum);
+        return;
+    }
+    if (wei_bits() == 8)
+        multiply_int8(count, a, block->length, b, sum);
+    else
+        multiply_int4(count, a, block->length, b, sum);
+#pragma unroll
+    for (int i = 0; i < (sums_rows() ? count * NV : 0); ++i) {
+        const vec_i centre = (vec_i)wei_centre();
+        sum[i] += (HAS(FLAG_OFFSETS) ? to_vec_f(centre) : less_zero_point(centre, zero_points[i % NV])) *
+                  (vec_f)total[i / NV];
+    }
 }

@@ -23,6 +23,10 @@ static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
 #include "policy/cpu/int8_block.h"
 #include "policy/cpu/int8_quarters.h"
 
+#ifndef KEEPS_SEGMENTS
+#include "policy/cpu/int8_few_rows.h"
+#endif
+
 // sum[v] += the sum of the panel's column vector v along K.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
 #if LANES == 16

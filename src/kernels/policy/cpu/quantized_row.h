@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only row of a matmul's src, which the tiles quantise to s8 themselves: a launch of its own takes longer
-// than doing that again in each tile, while these are few. The values, their scales and sums stay in the
+// The only row of a matmul's src, which whoever computes tiles quantises to s8 first: a launch of its own takes
+// longer than doing that more than once, while tiles are few. The values, their scales and sums stay in the
 // first-level cache.
 #pragma once
 
@@ -14,13 +14,13 @@ struct quantized_row {
     struct matmul_arguments arguments; // those of the launch, with the addresses of the above
 };
 
-// Fills the row with the groups of this work-item's range of K. The kernel's functions read global memory,
-// and a CPU has one address space.
+// Fills the row with the groups of a range of K. The kernel's functions read global memory, and a CPU has one
+// address space.
 static inline void quantize_row(bytes src, global const struct matmul_problem *p,
-                                __private const struct matmul_arguments *given, const struct place *at,
+                                const struct matmul_arguments *given, long range,
                                 __private struct quantized_row *row) {
     const long group = p->src_scale.column_group, part = p->segment, k = p->k;
-    const long k_begin = GROUP_ID(at, 2) * p->k_range, k_end = min(k_begin + p->k_range, k);
+    const long k_begin = range * p->k_range, k_end = min(k_begin + p->k_range, k);
     global uchar *values = (global uchar *)(ulong)row->values;
     long g = k_begin / group;
     const long blocks_end = spec_vectors() ? min((k_end + group - 1) / group, k / group) : g;
@@ -46,10 +46,10 @@ static inline void quantize_row(bytes src, global const struct matmul_problem *p
     row->arguments.reductions = (ulong)row->sums;
 }
 
-#define QUANTIZE_ROW(src, p, given, at)                                                                      \
+#define QUANTIZE_ROW(src, p, args, range)                                                                    \
     struct quantized_row own_row;                                                                            \
     if (spec_quantized_dt()) {                                                                               \
-        quantize_row(src, p, given, at, &own_row);                                                           \
+        quantize_row(src, p, args, range, &own_row);                                                         \
         src = (bytes)(ulong)own_row.values;                                                                  \
+        args = &own_row.arguments;                                                                           \
     }
-#define ARGUMENTS (spec_quantized_dt() ? &own_row.arguments : &args)

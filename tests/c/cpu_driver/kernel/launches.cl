@@ -42,8 +42,9 @@ struct counted {
 };
 
 // It differs from the kernel, so that a test sees which of them has run.
-void ze_cpu_group_of_count_groups(global const struct counted *call, long x, long y, long z) {
-    atomic_inc(call->counts + (z * call->height + y) * call->width + x);
+void ze_cpu_groups_of_count_groups(global const struct counted *call, long x, long y, long z, long count) {
+    for (long i = 0; i < count; ++i)
+        atomic_inc(call->counts + (z * call->height + y) * call->width + x + i);
 }
 
 kernel void count_groups(global int *counts, int width, int height) {
@@ -51,7 +52,7 @@ kernel void count_groups(global int *counts, int width, int height) {
 }
 
 // It asks for a work-item, so it is never called.
-void ze_cpu_group_of_ask(global const struct counted *call, long x, long y, long z) {
+void ze_cpu_groups_of_ask(global const struct counted *call, long x, long y, long z, long count) {
     call->counts[get_global_id(0)] = 1;
 }
 
@@ -60,7 +61,7 @@ kernel void ask(global int *counts) {
 }
 
 // No function of a work-group has these parameters.
-void ze_cpu_group_of_wrong(global const struct counted *call, int x, int y, int z) {
+void ze_cpu_groups_of_wrong(global const struct counted *call, int x, int y, int z, int count) {
     call->counts[x] = 1;
 }
 
