@@ -6,7 +6,7 @@
 
 namespace zemm {
 
-bool launch_plan::is_brief() const {
+bool launch_plan::is_brief(zemm_dim_t operations) {
     constexpr zemm_dim_t few = 1 << 26; // less than a millisecond
     return operations <= few;
 }

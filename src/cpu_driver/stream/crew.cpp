@@ -24,15 +24,15 @@
 namespace ze_cpu::crew {
 namespace {
 
-/// The job under way. A thread takes a part of it by adding one to `ticket`, whose upper half is the job's
-/// number. Between two jobs the lower half is `closed`, so that a thread that is late takes nothing while the
-/// fields change.
+/// The job under way. A thread takes the next items of it by adding their number to `ticket`, whose upper half
+/// is the job's number. Between two jobs the lower half is `closed`, so that a thread that is late takes nothing
+/// while the fields change.
 struct Shared {
-    alignas(64) std::atomic<uint64_t> ticket{0}; // number of the job << 32 | parts taken
+    alignas(64) std::atomic<uint64_t> ticket{0}; // number of the job << 32 | items taken
     std::atomic<Job *> job{nullptr};
-    std::atomic<uint32_t> parts{0},
-        threads{1}; // threads: that may take parts, the helpers with the least numbers
-    alignas(64) std::atomic<uint32_t> done{0};               // parts
+    std::atomic<uint32_t> items{0}, least{1}; // least: items that are worth taking at once
+    std::atomic<uint32_t> threads{1};         // that may take items, the helpers with the least numbers
+    alignas(64) std::atomic<uint32_t> done{0};               // items
     alignas(64) std::atomic<uint32_t> wakes{0}, sleepers{0}; // wakes: what sleeping helpers look at
     std::mutex running;                                      // one job at a time
     uint32_t started = 0;                                    // helpers; under `running`
@@ -53,19 +53,28 @@ uint32_t number_of_job() {
     return uint32_t(shared.ticket.load(std::memory_order_acquire) >> 32);
 }
 
+/// How many of the items that are left a thread takes. Neighbours have data that lie behind one another in
+/// memory, which is read faster the longer it goes on. So parts are large at first, and small in the end, when
+/// others wait for the last one.
+uint32_t part_of(uint32_t left) {
+    const uint32_t threads = shared.threads.load(std::memory_order_relaxed);
+    const uint32_t fair = (left + threads - 1) / threads;
+    return std::min(std::max(fair / 2, shared.least.load(std::memory_order_relaxed)), fair);
+}
+
 /// Takes a part of the job with the number and does it. Returns false if none is left.
 bool do_part(uint32_t number) {
     uint64_t ticket = shared.ticket.load(std::memory_order_acquire);
     for (;;) {
         Job *const job = shared.job.load(std::memory_order_relaxed);
-        const uint32_t parts = shared.parts.load(std::memory_order_relaxed), part = uint32_t(ticket);
-        if (ticket >> 32 != number || part >= parts)
+        const uint32_t items = shared.items.load(std::memory_order_relaxed), begin = uint32_t(ticket);
+        if (ticket >> 32 != number || begin >= items)
             return false;
-        if (!shared.ticket.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel))
+        const uint32_t count = part_of(items - begin);
+        if (!shared.ticket.compare_exchange_weak(ticket, ticket + count, std::memory_order_acq_rel))
             continue;
-        const size_t begin = job->items * part / parts, end = job->items * (part + 1) / parts;
-        job->run(begin, end - begin);
-        shared.done.fetch_add(1, std::memory_order_release);
+        job->run(begin, count);
+        shared.done.fetch_add(count, std::memory_order_release);
         return true;
     }
 }
@@ -154,36 +163,33 @@ uint32_t threads_for(const Job &job) {
 
 bool run(Job &job) {
     std::unique_lock only(shared.running, std::try_to_lock);
-    if (!only)
+    if (!only || job.items >= closed)
         return false;
-    constexpr float part_ns = 6'000; // about: parts should be many, and taking one costs little beside it
-    constexpr float most_parts = 32; // of a thread
+    constexpr float part_ns = 6'000;       // about: taking a part costs little beside it
     constexpr float worth_waking = 10'000; // ns of a job: waking takes some, and a helper comes later still
-    const uint32_t threads = threads_for(job);
-    const float item_ns = job.item_ns.load(std::memory_order_relaxed), job_ns = item_ns * float(job.items);
-    // A thread that is alone has nobody to leave a part to.
-    const float most = threads > 1 ? most_parts : 1;
-    const auto of_thread = uint32_t(std::clamp(job_ns / float(threads) / part_ns, 1.f, most));
-    const auto parts = uint32_t(std::min<size_t>(job.items, size_t(threads) * of_thread));
+    const uint32_t threads = threads_for(job), items = uint32_t(job.items);
+    const float item_ns = job.item_ns.load(std::memory_order_relaxed), job_ns = item_ns * float(items);
+    const float least = item_ns == 0 ? 1 : std::clamp(part_ns / item_ns, 1.f, float(items));
     shared.job.store(&job, std::memory_order_relaxed);
-    shared.parts.store(parts, std::memory_order_relaxed);
+    shared.items.store(items, std::memory_order_relaxed);
+    shared.least.store(uint32_t(least), std::memory_order_relaxed);
     shared.threads.store(threads, std::memory_order_relaxed);
     shared.done.store(0, std::memory_order_relaxed);
     const uint32_t number = number_of_job() + 1;
     const uint64_t start = timestamp_now();
     shared.ticket.store(uint64_t(number) << 32); // sequentially consistent, as is the look for sleepers
     const uint32_t unwanted = shared.started + 1 - threads; // helpers that sleep, too
-    if (shared.sleepers.load() > unwanted && parts > 1 && (item_ns == 0 || job_ns > worth_waking)) {
+    if (shared.sleepers.load() > unwanted && items > 1 && (item_ns == 0 || job_ns > worth_waking)) {
         shared.wakes.fetch_add(1);
         futex(FUTEX_WAKE, INT_MAX);
     }
     while (do_part(number)) {
     }
     constexpr int looks = 2000; // before another thread may have this CPU, perhaps the helper that is late
-    for (int i = 0; shared.done.load(std::memory_order_acquire) != parts; i++)
+    for (int i = 0; shared.done.load(std::memory_order_acquire) != items; i++)
         i < looks ? _mm_pause() : void(sched_yield());
     shared.ticket.store(uint64_t(number) << 32 | closed, std::memory_order_release);
-    const float took = float(timestamp_now() - start) / float(job.items) * float(std::min(parts, threads));
+    const float took = float(timestamp_now() - start) / float(items) * float(std::min(items, threads));
     job.item_ns.store(item_ns == 0 ? took : 0.75f * item_ns + 0.25f * took, std::memory_order_relaxed);
     return true;
 }

@@ -233,6 +233,7 @@ int32_t tiles_abreast(const facts &f, zemm_dim_t tiles, zemm_dim_t enough) {
 } // namespace
 
 // A launch that quantises takes as long as some thousand elements of src, and longer the more cores it wakes.
+// In a brief launch a thread quantises once for neighbouring tiles, else once for each tile.
 bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev) {
     constexpr zemm_dim_t for_each_core = 4096, most_cores = 8;
     const zemm_dim_t cores = dev.compute_units;
@@ -243,8 +244,10 @@ bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev) {
     // The launch that adds up ranges has no scale of src.
     if (cut.ranges > 1 && !arithmetic_of(f).src_scales_segments)
         return false;
+    if (p.k() > MOST_QUANTIZED || groups_along(p.k(), f.segment) > MOST_QUANTIZED_GROUPS)
+        return false;
     const zemm_dim_t on_core = checked_ceil_div(cut.along_n * cut.ranges, cores, "N");
-    return p.k() <= MOST_QUANTIZED && groups_along(p.k(), f.segment) <= MOST_QUANTIZED_GROUPS &&
+    return launch_plan::is_brief(p.n() * p.k()) ||
            on_core * cut.k_range <= for_each_core * std::min(cores, most_cores);
 }
 
