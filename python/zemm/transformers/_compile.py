@@ -14,6 +14,7 @@ import transformers
 from zemm.errors import InvalidArgumentsError
 from zemm.transformers._decode_attention import decode_attention
 from zemm.transformers._replay import Counts, Recorded, Replay, cache_of, is_static
+from zemm.transformers._step_operator import compiled_step
 
 _log = logging.getLogger("zemm")
 _STEP = 256  # tokens to which lengths of caches are rounded, so that calls of similar lengths share a graph
@@ -142,9 +143,10 @@ class _Steps:
         return output
 
     def _backend(self, graph: Any, inputs: Any) -> Callable[..., Any]:
-        compiled = torch._dynamo.lookup_backend("inductor")(graph, inputs, config_patches=_OPTIONS)
+        compiled, args_of = compiled_step(graph, inputs, _OPTIONS)
 
-        def call(*args: Any) -> Any:
+        def call(*given: Any) -> Any:
+            args = args_of(given)
             results = compiled(*args)
             if self._local.is_generating:
                 self._local.call = Recorded(compiled, args, results)
