@@ -28,8 +28,8 @@ struct viewed_t {
     }
 };
 
-owned_tensor attention(const tensor_t *inputs, int64_t count, double scale, const int64_t *sizes, int64_t ndim,
-                       int32_t dtype) {
+owned_tensor attention(const tensor_t *inputs, int64_t count, double scale, const int64_t *sizes,
+                       int64_t ndim, int32_t dtype) {
     const viewed_t q(inputs[0]), k(inputs[1]), v(inputs[2]);
     if (!is_dense(inputs[0]) || k.strides[3] != 1 || v.strides[3] != 1 || (count > 3 && !is_dense(inputs[3])))
         return nullptr;
@@ -65,8 +65,8 @@ owned_tensor in_python(const tensor_t *inputs, int64_t count, const entry_t *tab
             throw python_error();
     }
     const auto address = static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(table));
-    const owned_object y = checked(PyObject_CallFunction(step_in_python, "KLO", address,
-                                                         static_cast<long long>(index), list.get()));
+    const owned_object y = checked(
+        PyObject_CallFunction(step_in_python, "KLO", address, static_cast<long long>(index), list.get()));
     return tensor_of(y.get());
 }
 
@@ -82,7 +82,8 @@ int32_t step(const tensor_t *inputs, int64_t count, const entry_t *table, int64_
     const entry_t &entry = table[index];
     owned_tensor made;
     if (entry.kind == entry_t::linear && entry.layer)
-        made = compute(inputs[0], {entry.layer, {}, entry.in_features, sizes[ndim - 1], 0, 0, 0}, dtype, false);
+        made =
+            compute(inputs[0], {entry.layer, {}, entry.in_features, sizes[ndim - 1], 0, 0, 0}, dtype, false);
     else if (entry.kind == entry_t::attention)
         made = attention(inputs, count, entry.scale, sizes, ndim, dtype);
     *y = (made ? std::move(made) : in_python(inputs, count, table, index)).release();

@@ -11,14 +11,14 @@ struct entry_t {
     enum : int64_t { other, linear, attention } kind;
     uint64_t layer; // its number; 0: not known yet
     int64_t in_features;
-    double scale;   // of attention
+    double scale; // of attention
 };
 
 // python: a function of the table's address, the index and a list of inputs, which computes all there is.
 void set_step_in_python(PyObject *python);
 
-// y [sizes] of an entry, by Python if it has to. Returns 0, or 1: Python keeps the exception. Python's lock is
-// not held.
+// y [sizes] of an entry, by Python if it has to. Returns 0, or 1: Python keeps the exception. Python's lock
+// is not held.
 int32_t step(const tensor_t *inputs, int64_t count, const entry_t *table, int64_t index, const int64_t *sizes,
              int64_t ndim, int32_t dtype, tensor_t *y);
 

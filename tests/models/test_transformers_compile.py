@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.transformers.compile(): compiled decode steps give what generate() gives without them."""
 
+import contextlib
 import copy
 import ctypes
 import logging
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -268,6 +270,39 @@ def test_exceptions(tmp_path: Path, graphs: list[Any], monkeypatch: pytest.Monke
             model.generate(**inputs, **GREEDY)
     close(model.generate(**inputs, **GREEDY), expected)
     assert len(graphs) == 1
+
+
+class StopError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["whole", "exception"])
+def test_threads(ends: bool, tmp_path: Path, graphs: list[Any]) -> None:
+    """torch has one thread between the first step and the end, those of others aside."""
+    model, all_threads, found = small("Llama", tmp_path), torch.get_num_threads(), []
+    threads = all_threads + 1
+
+    def criterion(ids: Any, scores: Any, **kwargs: Any) -> Any:
+        other = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+        found.append(torch.get_num_threads())
+        other.start(), other.join()
+        if ends and len(found) >= 6:
+            raise StopError
+        return torch.zeros(len(ids), dtype=torch.bool)
+
+    zemm.transformers.compile(model)
+    torch.set_num_threads(threads)
+    try:
+        for _ in range(2):
+            found.clear()
+            with contextlib.suppress(StopError):
+                model.generate(
+                    **prompts(1), **GREEDY, stopping_criteria=transformers.StoppingCriteriaList([criterion])
+                )
+            assert torch.get_num_threads() == threads
+            assert found[:6] == [threads, threads, 1, threads, 1, threads]
+    finally:
+        torch.set_num_threads(all_threads)
 
 
 def test_refusals(tmp_path: Path) -> None:
