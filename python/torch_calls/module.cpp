@@ -2,7 +2,7 @@
 // torch.ops.zemm.linear for tensors on the host, without Python where this thread knows the layer's call.
 // Everything else goes to the operator in Python.
 #define PY_SSIZE_T_CLEAN
-#include "objects.hpp"
+#include "step.hpp"
 
 #include <algorithm>
 #include <new>
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "attention.hpp"
-#include "calls.hpp"
 
 namespace zemm_torch {
 namespace {
@@ -32,6 +31,8 @@ struct {
 
 PyObject *current_level, *requires_grad; // names
 
+} // namespace
+
 // The function takes the tensor, if any, but not the handle.
 owned_object python_tensor(owned_tensor tensor) {
     const owned_object capsule = checked(PyCapsule_New(tensor.get(), nullptr, nullptr));
@@ -45,6 +46,48 @@ owned_tensor tensor_of(PyObject *object) {
         throw python_error();
     return owned_tensor(static_cast<tensor_t>(handle));
 }
+
+owned_tensor empty(int64_t ndim, const int64_t *sizes, int64_t columns, int32_t dtype) {
+    std::array<int64_t, 64> shape, strides; // more dimensions than torch has
+    std::copy(sizes, sizes + ndim, shape.begin());
+    shape[ndim - 1] = columns;
+    for (int64_t i = ndim, stride = 1; i-- > 0; stride *= shape[i])
+        strides[i] = stride;
+    tensor_t made = nullptr;
+    shim.aoti_torch_empty_strided(ndim, shape.data(), strides.data(), dtype,
+                                  shim.aoti_torch_device_type_cpu(), 0, &made);
+    return owned_tensor(made);
+}
+
+owned_tensor compute(tensor_t x, request_t request, int32_t dst_dtype, bool is_locked) {
+    int64_t ndim = 0, *sizes = nullptr;
+    bool is_dense = false;
+    void *src = nullptr, *dst = nullptr;
+    shim.aoti_torch_get_dtype(x, &request.src_dtype);
+    shim.aoti_torch_get_dim(x, &ndim);
+    shim.aoti_torch_get_sizes(x, &sizes);
+    shim.aoti_torch_is_contiguous(x, &is_dense);
+    if (!is_dense || ndim < 1 || ndim > 64 || sizes[ndim - 1] != request.in_features)
+        return nullptr;
+    request.rows = 1;
+    for (int64_t i = 0; i < ndim - 1; ++i)
+        request.rows *= sizes[i];
+    request.dst_dtype = dst_dtype < 0 ? request.src_dtype : dst_dtype;
+    if (request.rows < 1 || request.out_features < 1)
+        return nullptr;
+    owned_tensor y = empty(ndim, sizes, request.out_features, request.dst_dtype);
+    if (!y || shim.aoti_torch_get_data_ptr(x, &src) || shim.aoti_torch_get_data_ptr(y.get(), &dst))
+        return nullptr;
+    PyThreadState *const state = is_locked ? PyEval_SaveThread() : nullptr;
+    const outcome got = run(request, src, dst);
+    if (state)
+        PyEval_RestoreThread(state);
+    if (got == outcome::failed)
+        y.release(); // work may still write to it
+    return got == outcome::done ? std::move(y) : nullptr;
+}
+
+namespace {
 
 // Whether forward-mode differentiation goes on. Python's lock is held.
 bool has_tangents() {
@@ -76,49 +119,6 @@ bool is_watched() {
             Py_False)
             return true;
     return false;
-}
-
-// A tensor of x's shape, with other columns. NULL: torch refuses.
-owned_tensor empty(int64_t ndim, const int64_t *sizes, int64_t columns, int32_t dtype) {
-    std::array<int64_t, 64> shape, strides; // more dimensions than torch has
-    std::copy(sizes, sizes + ndim, shape.begin());
-    shape[ndim - 1] = columns;
-    for (int64_t i = ndim, stride = 1; i-- > 0; stride *= shape[i])
-        strides[i] = stride;
-    tensor_t made = nullptr;
-    shim.aoti_torch_empty_strided(ndim, shape.data(), strides.data(), dtype,
-                                  shim.aoti_torch_device_type_cpu(), 0, &made);
-    return owned_tensor(made);
-}
-
-// layer(x), if x has bytes on the host and this thread knows the layer's call. dst_dtype: -1: that of x.
-// is_locked: Python's lock is held, and is given up for the time.
-owned_tensor compute(tensor_t x, request_t request, int32_t dst_dtype, bool is_locked) {
-    int64_t ndim = 0, *sizes = nullptr;
-    bool is_dense = false;
-    void *src = nullptr, *dst = nullptr;
-    shim.aoti_torch_get_dtype(x, &request.src_dtype);
-    shim.aoti_torch_get_dim(x, &ndim);
-    shim.aoti_torch_get_sizes(x, &sizes);
-    shim.aoti_torch_is_contiguous(x, &is_dense);
-    if (!is_dense || ndim < 1 || ndim > 64 || sizes[ndim - 1] != request.in_features)
-        return nullptr;
-    request.rows = 1;
-    for (int64_t i = 0; i < ndim - 1; ++i)
-        request.rows *= sizes[i];
-    request.dst_dtype = dst_dtype < 0 ? request.src_dtype : dst_dtype;
-    if (request.rows < 1 || request.out_features < 1)
-        return nullptr;
-    owned_tensor y = empty(ndim, sizes, request.out_features, request.dst_dtype);
-    if (!y || shim.aoti_torch_get_data_ptr(x, &src) || shim.aoti_torch_get_data_ptr(y.get(), &dst))
-        return nullptr;
-    PyThreadState *const state = is_locked ? PyEval_SaveThread() : nullptr;
-    const outcome got = run(request, src, dst);
-    if (state)
-        PyEval_RestoreThread(state);
-    if (got == outcome::failed)
-        y.release(); // work may still write to it
-    return got == outcome::done ? std::move(y) : nullptr;
 }
 
 // A tensor of bytes on the host, as a part of a layer is.
@@ -331,7 +331,14 @@ PyObject *attend_to(PyObject *, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+// step_with(function of set_step_in_python()) -> the address of step().
+PyObject *step_with(PyObject *, PyObject *python) {
+    set_step_in_python(python);
+    return PyLong_FromVoidPtr(reinterpret_cast<void *>(step));
+}
+
 PyMethodDef methods[] = {
+    {"step_with", step_with, METH_O, nullptr},
     {"attend", attend_to, METH_VARARGS, nullptr},
     {"register", register_kernels, METH_VARARGS, nullptr},
     {"add_call", add_call, METH_VARARGS, nullptr},

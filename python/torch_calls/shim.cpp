@@ -30,6 +30,7 @@ const char *load_shim() {
     REQUIRE(aoti_torch_get_dim);
     REQUIRE(aoti_torch_get_numel);
     REQUIRE(aoti_torch_get_sizes);
+    REQUIRE(aoti_torch_get_strides);
     REQUIRE(aoti_torch_is_contiguous);
     REQUIRE(aoti_torch_get_data_ptr);
     REQUIRE(aoti_torch_empty_strided);

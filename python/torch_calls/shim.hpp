@@ -25,6 +25,7 @@ struct shim_t {
     int32_t (*aoti_torch_get_dim)(tensor_t, int64_t *);
     int32_t (*aoti_torch_get_numel)(tensor_t, int64_t *);
     int32_t (*aoti_torch_get_sizes)(tensor_t, int64_t **);
+    int32_t (*aoti_torch_get_strides)(tensor_t, int64_t **);
     int32_t (*aoti_torch_is_contiguous)(tensor_t, bool *);
     int32_t (*aoti_torch_get_data_ptr)(tensor_t, void **);
     int32_t (*aoti_torch_empty_strided)(int64_t ndim, const int64_t *sizes, const int64_t *strides,

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.transformers.compile(): compiled decode steps give what generate() gives without them."""
 
+import contextlib
 import copy
+import ctypes
 import logging
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import zemm
 from support_checkpoints import torch, transformers
 from support_smollm2 import FILE, FOLDER
+from zemm.torch._calls import NUMBERS
+from zemm.transformers import _step_operator
 
 VOCABULARY = 96
 SIZES = {
@@ -43,14 +49,50 @@ def prompts(count: int) -> dict[str, Any]:
     return {"input_ids": ids, "attention_mask": mask}
 
 
+def step_in_c(inputs: list[Any], table: Any, row: int, size: list[int], dtype: Any) -> Any:
+    """zemm::step as Inductor's C++ calls it, which loses exceptions of Python."""
+    aoti, pointer_of, capsule_of = (
+        torch._C._aoti,
+        ctypes.pythonapi.PyCapsule_GetPointer,
+        ctypes.pythonapi.PyCapsule_New,
+    )
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsule_of.restype, capsule_of.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+    )
+    capsules = [aoti.unsafe_alloc_void_ptr_from_tensor(x) for x in inputs]
+    handles = (ctypes.c_void_p * len(inputs))(*(pointer_of(capsule, None) for capsule in capsules))
+    y = ctypes.c_void_p()
+    function = ctypes.CFUNCTYPE(
+        ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
+        ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p,
+    )(int(table[:8].view(torch.int64)))  # fmt: skip
+    sizes = (ctypes.c_int64 * len(size))(*size)
+    status = function(
+        handles, len(inputs), table.data_ptr(), row, sizes, len(size), NUMBERS[dtype], ctypes.addressof(y)
+    )
+    for capsule in capsules:
+        aoti.alloc_tensor_by_stealing_from_void_ptr(capsule)
+    if status:
+        raise RuntimeError("API call failed")
+    return aoti.alloc_tensor_by_stealing_from_void_ptr(capsule_of(y, None, None))
+
+
+class InC(torch.fx.Interpreter):
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        step = target is torch.ops.zemm.step.default
+        return step_in_c(*args) if step else super().call_function(target, args, kwargs)
+
+
 @pytest.fixture
 def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The graphs that are made; they are run as they are, which takes no compiler."""
+    """The graphs that are made. torch runs them without a compiler, and zemm's operators as C++ does."""
     found: list[Any] = []
 
     def backend(graph: Any, inputs: Any, **options: Any) -> Any:
         found.append(graph)
-        return graph
+        return InC(graph).run
 
     torch._dynamo.reset()
     monkeypatch.setattr(torch._dynamo, "lookup_backend", lambda name: backend)
@@ -115,6 +157,11 @@ def test_ways_of_generate(
     assert len(graphs) == len(looked_up) == is_compiled
 
 
+def table_of_attention(scale: float) -> Any:
+    rows = [(_step_operator._ADDRESS, 0, 0, 0), (2, 0, 0, scale)]
+    return torch.from_numpy(np.array(rows, _step_operator._ENTRY).view(np.uint8))
+
+
 @pytest.mark.parametrize("masked", ["none", "ends", "holes", "all"])
 @pytest.mark.parametrize(
     ("batch", "heads", "shared", "tokens", "width"),
@@ -131,7 +178,10 @@ def test_attention(batch: int, heads: int, shared: int, tokens: int, width: int,
             mask[:, ..., tokens // 2 + 1 :], mask[-1, ..., : tokens // 3] = False, False
         mask[..., tokens // 2] = True
         mask[-1] &= masked != "all"
-    y = torch.ops.zemm.attention(q, k, v, mask, 0.3).transpose(1, 2)
+    y = torch.ops.zemm.attention(q, k, v, mask, 0.3)
+    in_c = step_in_c([q, k, v] + [mask] * (mask is not None), table_of_attention(0.3), 1, y.shape, y.dtype)
+    assert torch.equal(in_c, y)
+    y = y.transpose(1, 2)
     exact = q.double(), k.double(), v.double()
     expected = torch.nn.functional.scaled_dot_product_attention(*exact, mask, scale=0.3, enable_gqa=True)
     scores = 0.3 * exact[0].unflatten(1, (heads, shared)).squeeze(3) @ exact[1].mT
@@ -177,6 +227,82 @@ def test_a_model_that_torch_cannot_compile(
     assert len(caplog.records) == 1
     assert "LlamaForCausalLM runs uncompiled" in caplog.text
     assert "no compiler" in caplog.text
+
+
+def test_other_layers(tmp_path: Path, graphs: list[Any]) -> None:
+    """A graph has the layers that the modules have now."""
+    model, inputs = small("Llama", tmp_path), prompts(1)
+    plain = copy.deepcopy(model)
+    zemm.transformers.compile(model)
+    close(model.generate(**inputs, **GREEDY), plain.generate(**inputs, **GREEDY))
+    for net in (model, plain):
+        up, gate = (getattr(net.model.layers[1].mlp, name) for name in ("up_proj", "gate_proj"))
+        state = up.state_dict()
+        up.load_state_dict(gate.state_dict()), gate.load_state_dict(state)
+        net.model.layers[0].self_attn.q_proj.load_state_dict(
+            net.model.layers[1].self_attn.q_proj.state_dict()
+        )
+    close(model.generate(**inputs, **GREEDY), plain.generate(**inputs, **GREEDY))
+    assert len(graphs) == 1
+
+
+def test_calls_of_python(tmp_path: Path, graphs: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one of each layer."""
+    model, found = small("Llama", tmp_path), []
+    run = _step_operator._Table.run
+    monkeypatch.setattr(
+        _step_operator._Table, "run", lambda table, row, inputs: found.append(row) or run(table, row, inputs)
+    )
+    zemm.transformers.compile(model)
+    model.generate(**prompts(1), **GREEDY)
+    layers = [part for part in model.modules() if isinstance(part, zemm.torch.QuantLinear)]
+    assert len(found) == len(set(found)) == len(layers)
+
+
+def test_exceptions(tmp_path: Path, graphs: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of what C++ leaves to Python come through, and the next call is right."""
+    model, inputs = small("Llama", tmp_path), prompts(1)
+    expected = model.generate(**inputs, **GREEDY)
+    zemm.transformers.compile(model)
+    with monkeypatch.context() as patched:
+        patched.setattr(_step_operator, "find", lambda parts: {}["lost"])
+        with pytest.raises(KeyError, match="lost"):
+            model.generate(**inputs, **GREEDY)
+    close(model.generate(**inputs, **GREEDY), expected)
+    assert len(graphs) == 1
+
+
+class StopError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["whole", "exception"])
+def test_threads(ends: bool, tmp_path: Path, graphs: list[Any]) -> None:
+    """torch has one thread between the first step and the end, those of others aside."""
+    model, all_threads, found = small("Llama", tmp_path), torch.get_num_threads(), []
+    threads = all_threads + 1
+
+    def criterion(ids: Any, scores: Any, **kwargs: Any) -> Any:
+        other = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+        found.append(torch.get_num_threads())
+        other.start(), other.join()
+        if ends and len(found) >= 6:
+            raise StopError
+        return torch.zeros(len(ids), dtype=torch.bool)
+
+    zemm.transformers.compile(model)
+    torch.set_num_threads(threads)
+    try:
+        for _ in range(2):
+            found.clear()
+            with contextlib.suppress(StopError):
+                model.generate(
+                    **prompts(1), **GREEDY, stopping_criteria=transformers.StoppingCriteriaList([criterion])
+                )
+            assert torch.get_num_threads() == threads
+            assert found[:6] == [threads, threads, 1, threads, 1, threads]
+    finally:
+        torch.set_num_threads(all_threads)
 
 
 def test_refusals(tmp_path: Path) -> None:

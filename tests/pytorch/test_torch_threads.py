@@ -11,14 +11,14 @@ pytest.importorskip("torch", reason="needs the package torch")
 
 PROGRAM = """
 import os, torch, zemm.torch
-from zemm.torch._threads import _parallel_of_gnu
+from zemm.torch._threads import gnu_openmp
 
 def count():
     return len(os.listdir("/proc/self/task"))
 
 model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 64))
 expected = model(torch.ones(3, 64))
-before, by_gnu = count(), _parallel_of_gnu() is not None
+before, by_gnu = count(), gnu_openmp() is not None
 first = zemm.torch.share_cores()
 made = count() - before
 zemm.torch.quantize_(model, group=32)

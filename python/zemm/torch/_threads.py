@@ -11,6 +11,7 @@ import ctypes
 import os
 import re
 import threading
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +36,14 @@ def share_cores() -> bool:
     with _lock.current:
         if _shared_in == os.getpid():
             return True
-        parallel = _parallel_of_gnu()
-        if parallel is None or any(os.environ.get(name) for name in _SETTINGS):
+        gnu = gnu_openmp()
+        if gnu is None or any(os.environ.get(name) for name in _SETTINGS):
             return False
         # libgomp counts torch's threads, and of a team all but the first: together one more than the cores.
         count = max(2, len(os.sched_getaffinity(0)) - torch.get_num_threads() + 2)
         ready = threading.Event()
         threading.Thread(
-            target=_keep_idle, args=(parallel, count, ready), name="zemm-share-cores", daemon=True
+            target=_keep_idle, args=(gnu.GOMP_parallel, count, ready), name="zemm-share-cores", daemon=True
         ).start()
         ready.wait()
         _shared_in = os.getpid()
@@ -58,10 +59,36 @@ def _keep_idle(parallel: Any, count: int, ready: threading.Event) -> None:
     threading.Event().wait()
 
 
-def _parallel_of_gnu() -> Any:
-    """GOMP_parallel() of the libgomp that torch has loaded; None: torch uses another OpenMP."""
+@cache
+def gnu_openmp() -> Any:
+    """The libgomp that torch has loaded; None: torch uses another OpenMP."""
     try:
         paths = re.findall(r"/\S*/libgomp\S*", Path("/proc/self/maps").read_text(encoding="utf-8"))
-        return ctypes.CDLL(paths[0], mode=os.RTLD_NOLOAD).GOMP_parallel if paths else None
-    except (OSError, AttributeError):
+        return ctypes.CDLL(paths[0], mode=os.RTLD_NOLOAD) if paths else None
+    except OSError:
         return None
+
+
+class _Threads(threading.local):
+    """How many threads torch's operators have that this thread calls. torch.set_num_threads() says it for
+    those that begin later, too, which would keep the number."""
+
+    _before = 0  # the number to give back; 0: it is theirs now
+
+    def take(self) -> None:
+        """One, until give_back()."""
+        if not self._before:
+            self._before = torch.get_num_threads()
+            self._set(1)
+
+    def give_back(self) -> None:
+        if self._before:
+            self._set(self._before)
+            self._before = 0
+
+    def _set(self, count: int) -> None:
+        gnu = gnu_openmp()
+        (torch.set_num_threads if gnu is None else gnu.omp_set_num_threads)(count)
+
+
+threads = _Threads()

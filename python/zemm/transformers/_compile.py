@@ -4,16 +4,17 @@
 import functools
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import transformers
 
 from zemm.errors import InvalidArgumentsError
+from zemm.torch._threads import threads
 from zemm.transformers._decode_attention import decode_attention
 from zemm.transformers._replay import Counts, Recorded, Replay, cache_of, is_static
+from zemm.transformers._step_operator import compiled_step
 
 _log = logging.getLogger("zemm")
 _STEP = 256  # tokens to which lengths of caches are rounded, so that calls of similar lengths share a graph
@@ -33,9 +34,10 @@ def compile(model: Any, *, max_length: int | None = None) -> Any:
         model.generate(...)
 
     generate() then keeps keys and values in a static cache, and each token after the prompt is one graph of
-    torch.compile, on one thread of torch; zemm's layers use all. Greedy search and sampling are compiled.
-    Prompts, beams, and what needs another cache, such as assisted generation, run as before. So does a
-    model that torch cannot compile; a warning says why.
+    torch.compile. torch has one thread from the first of them to the end, as its operators are too small for
+    more; zemm's layers use all. Greedy search and sampling are compiled. Prompts, beams, and what needs
+    another cache, such as assisted generation, run as before. So does a model that torch cannot compile; a
+    warning says why.
 
     The first token with another number of sequences, or with a longer cache, waits for the compiler.
 
@@ -92,6 +94,7 @@ class _Steps:
             return self._generate(*args, **{**kwargs, **self._settings(args, kwargs)})
         finally:
             local.is_generating, local.call, local.replay = False, None, None  # they keep the cache alive
+            threads.give_back()
 
     def _settings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """What generate() is told besides its arguments."""
@@ -114,12 +117,19 @@ class _Steps:
         return settings
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        if args or self._is_refused or not _is_step(kwargs):
+        if torch.compiler.is_compiling():
             return self._forward(*args, **kwargs)
-        with _one_thread():
+        if args or self._is_refused or not _is_step(kwargs):
+            threads.give_back()
+            return self._forward(*args, **kwargs)
+        threads.take()
+        try:
             if self._local.replay is not None and (output := self._local.replay(kwargs)) is not None:
                 return output
             return self._guarded(kwargs)
+        finally:
+            if not self._local.is_generating:
+                threads.give_back()
 
     def _guarded(self, inputs: dict[str, Any]) -> Any:
         """A step by the graph that torch finds to fit, or compiles. torch does not notice new hooks."""
@@ -142,9 +152,10 @@ class _Steps:
         return output
 
     def _backend(self, graph: Any, inputs: Any) -> Callable[..., Any]:
-        compiled = torch._dynamo.lookup_backend("inductor")(graph, inputs, config_patches=_OPTIONS)
+        compiled, args_of = compiled_step(graph, inputs, _OPTIONS)
 
-        def call(*args: Any) -> Any:
+        def call(*given: Any) -> Any:
+            args = args_of(given)
             results = compiled(*args)
             if self._local.is_generating:
                 self._local.call = Recorded(compiled, args, results)
@@ -157,23 +168,9 @@ def _is_step(inputs: dict[str, Any]) -> bool:
     """Whether the arguments of forward() are those of a token after a prompt."""
     ids = inputs.get("input_ids")
     return (
-        ids is not None
-        and ids.shape[-1] == 1
-        and is_static(cache_of(inputs))
-        and not torch.is_grad_enabled()
-        and not torch.compiler.is_compiling()
+        ids is not None and ids.shape[-1] == 1 and is_static(cache_of(inputs)) and not torch.is_grad_enabled()
     )
 
 
 def _hooks(model: torch.nn.Module) -> int:
     return sum(len(part._forward_hooks) + len(part._forward_pre_hooks) for part in model.modules())
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

@@ -53,6 +53,7 @@ def _fake(q: torch.Tensor, *args: Any) -> torch.Tensor:
 
 _library.impl("attention", _attend, "CPU")
 torch.library.register_fake("zemm::attention", _fake, lib=_library)
+OPERATOR = torch.ops.zemm.attention.default
 
 
 def _is_taken(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None) -> bool:
@@ -89,7 +90,7 @@ def _attention(
         return y
     scale = query.shape[3] ** -0.5 if scaling is None else scaling
     if not dropout and _is_taken(query, key, value, attention_mask):
-        found: torch.Tensor = torch.ops.zemm.attention.default(query, key, value, attention_mask, scale)
+        found: torch.Tensor = OPERATOR(query, key, value, attention_mask, scale)
         return found, None
     shared = key.shape[1] != query.shape[1]
     found = torch.nn.functional.scaled_dot_product_attention(
