@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -19,6 +20,7 @@ namespace {
 typedef float vec __attribute__((vector_size(64)));
 typedef int32_t ints __attribute__((vector_size(64)));
 constexpr int lanes = 16, vectors = 4; // vectors: of a row of v that are summed at once
+constexpr int tokens = 4;              // whose scores are computed at once
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 INLINE vec load(const float *from) {
@@ -44,6 +46,19 @@ INLINE float sum(vec x) {
         for (int i = 0; i < half; ++i)
             s[i] += s[i + half];
     return s[0];
+}
+
+// The sums of four vectors, scaled.
+INLINE void store_sums(const vec *x, float scale, float *to) {
+    constexpr ints low = {0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29}, high = low + 2;
+    constexpr ints front = {0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29}, back = front + 2;
+    const vec a = __builtin_shuffle(x[0], x[1], low) + __builtin_shuffle(x[0], x[1], high);
+    const vec b = __builtin_shuffle(x[2], x[3], low) + __builtin_shuffle(x[2], x[3], high);
+    vec s = __builtin_shuffle(a, b, front) + __builtin_shuffle(a, b, back);
+    s += __builtin_shuffle(s, ints{8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7});
+    s += __builtin_shuffle(s, ints{4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11});
+    s *= scale;
+    std::memcpy(to, &s, 4 * sizeof *to);
 }
 
 // exp(x) for x <= 0, as 2^n e^f with |f| <= ln(2) / 2; 0 below -87.
@@ -73,30 +88,41 @@ INLINE void some_heads(const attention_t &a, const float *q, const float *k, con
     while (mask && begin < end && !mask[begin])
         ++begin;
     const int64_t stride = a.tokens + lanes;
-    float most[rows], inverse[rows];
-    for (float &one : most)
-        one = -infinity;
-
-    for (int64_t t = begin; t < end; ++t) {
-        vec dots[rows] = {};
+    // The scores of four tokens at a time; behind the end they repeat those of the last one.
+    for (int64_t t = begin; t < end; t += tokens) {
+        const float *keys[tokens];
+        vec dots[rows][tokens] = {};
+        for (int i = 0; i < tokens; ++i)
+            keys[i] = k + std::min(t + i, end - 1) * a.k_strides[2];
         for (int64_t d = 0; d < a.width; d += lanes)
-            for (int r = 0; r < rows; ++r)
-                dots[r] += load(k + t * a.k_strides[2] + d) * load(q + r * a.width + d);
-        for (int r = 0; r < rows; ++r) {
-            const float score = mask && !mask[t] ? -infinity : sum(dots[r]) * a.scale;
-            scores[r * stride + t] = score;
-            most[r] = score > most[r] ? score : most[r];
-        }
+#pragma GCC unroll 4
+            for (int i = 0; i < tokens; ++i) {
+                const vec key = load(keys[i] + d);
+#pragma GCC unroll 4
+                for (int r = 0; r < rows; ++r)
+                    dots[r][i] += key * load(q + r * a.width + d);
+            }
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r)
+            store_sums(dots[r], a.scale, scores + r * stride + t);
     }
 
+    const bool has_holes = mask && std::memchr(mask + begin, 0, end - begin);
+    float inverse[rows];
     for (int r = 0; r < rows; ++r) {
-        vec total = {};
-        for (int i = 0; i < lanes; ++i)
-            scores[r * stride + end + i] = -infinity;
+        float *const own = scores + r * stride;
+        for (int64_t t = begin; has_holes && t < end; ++t)
+            own[t] = mask[t] ? own[t] : -infinity;
+        std::fill_n(own + end, lanes, -infinity);
+        vec most = load(own + begin), total = {};
+        for (int64_t t = begin; t < end; t += lanes)
+            most = load(own + t) > most ? load(own + t) : most;
+        const float largest =
+            *std::max_element(reinterpret_cast<float *>(&most), reinterpret_cast<float *>(&most) + lanes);
         for (int64_t t = begin; t < end; t += lanes) {
-            float *const at = scores + r * stride + t;
-            store(at, exponential(load(at) - most[r]));
-            total += load(at);
+            const vec x = exponential(load(own + t) - largest);
+            store(own + t, x);
+            total += x;
         }
         inverse[r] = begin < end ? 1 / sum(total) : 0;
     }
@@ -107,7 +133,9 @@ INLINE void some_heads(const attention_t &a, const float *q, const float *k, con
         for (int64_t t = begin; t < end; ++t) {
             const float *const from = v + t * a.v_strides[2] + d;
             if (left >= vectors)
+#pragma GCC unroll 4
                 for (int i = 0; i < vectors; ++i)
+#pragma GCC unroll 4
                     for (int r = 0; r < rows; ++r)
                         sums[r][i] += load(from + i * lanes) * scores[r * stride + t];
             else

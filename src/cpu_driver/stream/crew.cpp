@@ -24,15 +24,15 @@
 namespace ze_cpu::crew {
 namespace {
 
-/// The job under way. A thread takes the next items of it by adding their number to `ticket`, whose upper half
-/// is the job's number. Between two jobs the lower half is `closed`, so that a thread that is late takes nothing
-/// while the fields change.
+/// The job under way. A thread takes the next items of it by adding their number to `ticket`, whose upper
+/// half is the job's number. Between two jobs the lower half is `closed`, so that a thread that is late takes
+/// nothing while the fields change.
 struct Shared {
     alignas(64) std::atomic<uint64_t> ticket{0}; // number of the job << 32 | items taken
     std::atomic<Job *> job{nullptr};
-    std::atomic<uint32_t> items{0}, least{1}; // least: items that are worth taking at once
-    std::atomic<uint32_t> threads{1};         // that may take items, the helpers with the least numbers
-    alignas(64) std::atomic<uint32_t> done{0};               // items
+    std::atomic<uint32_t> items{0}, least{1};  // least: items that are worth taking at once
+    std::atomic<uint32_t> threads{1};          // that may take items, the helpers with the least numbers
+    alignas(64) std::atomic<uint32_t> done{0}; // items
     alignas(64) std::atomic<uint32_t> wakes{0}, sleepers{0}; // wakes: what sleeping helpers look at
     std::mutex running;                                      // one job at a time
     uint32_t started = 0;                                    // helpers; under `running`
@@ -54,8 +54,8 @@ uint32_t number_of_job() {
 }
 
 /// How many of the items that are left a thread takes. Neighbours have data that lie behind one another in
-/// memory, which is read faster the longer it goes on. So parts are large at first, and small in the end, when
-/// others wait for the last one.
+/// memory, which is read faster the longer it goes on. So parts are large at first, and small in the end,
+/// when others wait for the last one.
 uint32_t part_of(uint32_t left) {
     const uint32_t threads = shared.threads.load(std::memory_order_relaxed);
     const uint32_t fair = (left + threads - 1) / threads;

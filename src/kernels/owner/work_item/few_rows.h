@@ -9,8 +9,8 @@
 
 // Prefetches scales or zero points of the tile's columns. Those of the next segments are too far apart in
 // memory for the hardware's prefetchers.
-static inline void prefetch_parameters(ulong address, tensor t, int data_type, const struct column_source *from,
-                                       long row, long columns) {
+static inline void prefetch_parameters(ulong address, tensor t, int data_type,
+                                       const struct column_source *from, long row, long columns) {
     bytes at = (bytes)address + (from->begin + row + from->n0 + columns) * type_bits(data_type) / 8;
 #pragma unroll
     for (int i = 0; i < TILE_N * type_bits(data_type) / 8; i += 64)
@@ -18,9 +18,9 @@ static inline void prefetch_parameters(ulong address, tensor t, int data_type, c
 }
 
 // Prefetches what the columns need of a later segment, which may be one of the next tile.
-static inline void prefetch_columns(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                    const struct k_block *block, long segments, long ahead,
-                                    __private const struct tile *t) {
+static inline void prefetch_columns(global const struct matmul_problem *p,
+                                    const struct matmul_arguments *args, const struct k_block *block,
+                                    long segments, long ahead, __private const struct tile *t) {
     const bool is_here = block->segment + ahead < segments;
     const long segment = block->segment + ahead - (is_here ? 0 : segments), columns = is_here ? 0 : TILE_N;
     if (HAS(FLAG_WEI_SCALE_K))
@@ -32,8 +32,9 @@ static inline void prefetch_columns(global const struct matmul_problem *p, const
 }
 
 static inline __attribute__((always_inline)) void
-sum_rows(const int count, bytes src, global const struct matmul_problem *p, const struct matmul_arguments *args,
-         const struct k_part *part, const struct wei_source *source, __private struct tile *t) {
+sum_rows(const int count, bytes src, global const struct matmul_problem *p,
+         const struct matmul_arguments *args, const struct k_part *part, const struct wei_source *source,
+         __private struct tile *t) {
     vec_f results[ROWS * NV];
 #pragma unroll
     for (int i = 0; i < count * NV; ++i)
@@ -71,15 +72,14 @@ sum_rows(const int count, bytes src, global const struct matmul_problem *p, cons
                                     ? load_scale(args->src_scale, SRC_SCALE_DT(p), args->host_src_scale,
                                                  t->rows.src_scale[i] + scale_at)
                                     : 1.f;
-            const int term = !HAS(FLAG_INTEGER)               ? correction[i]
+            const int term = !HAS(FLAG_INTEGER)              ? correction[i]
                              : spec_zp_term() == ZP_TERM_F32 ? as_int((float)correction[i])
                                                              : 0;
 #pragma unroll
             for (int v = 0; v < NV; ++v)
-                results[i * NV + v] =
-                    add_scaled(results[i * NV + v],
-                               HAS(FLAG_INTEGER) ? to_vec_f(isum[i * NV + v]) : fsum[i * NV + v], t->wei_zp[v],
-                               t->wei_scale[v], term, scale);
+                results[i * NV + v] = add_scaled(
+                    results[i * NV + v], HAS(FLAG_INTEGER) ? to_vec_f(isum[i * NV + v]) : fsum[i * NV + v],
+                    t->wei_zp[v], t->wei_scale[v], term, scale);
         }
     }
 #pragma unroll

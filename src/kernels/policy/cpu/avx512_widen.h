@@ -435,8 +435,8 @@ static inline void load_few_rows(const int count, __private struct few_rows *r, 
     }
 }
 
-// sum[i * NV + v] += row i times column vector v, over a block. wei: where its weights begin. totals: the sums
-// of the rows, where offsets of the weights want them.
+// sum[i * NV + v] += row i times column vector v, over a block. wei: where its weights begin. totals: the
+// sums of the rows, where offsets of the weights want them.
 static inline __attribute__((always_inline)) void
 multiply_few_rows(const int count, __private struct few_rows *r, bytes wei, const struct k_block *block,
                   __private column_i *zero_points, __private column_f *scales, __private vec_i *unused,

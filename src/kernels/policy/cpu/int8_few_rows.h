@@ -13,7 +13,7 @@
 #if LANES == 16 && TILE_N == 64
 
 #define FEW_ROWS (wei_bits() == 8 || wei_bits() == 4)
-#define AHEAD_K 256 // elements of K between what is multiplied and what is prefetched
+#define AHEAD_K 256   // elements of K between what is multiplied and what is prefetched
 #define SPREAD_K 1024 // elements of K whose words are kept
 typedef int int_of_words __attribute__((aligned(2)));
 
@@ -59,8 +59,8 @@ static inline void spread_row(__private struct few_rows *r, long k0) {
 }
 
 // sum[v] += the only row times column vector v, over `quads` quads. words: of the row.
-static inline __attribute__((always_inline)) void
-multiply_nibbles(__private const ushort *words, bytes wei, int quads, __private vec_i *sum) {
+static inline __attribute__((always_inline)) void multiply_nibbles(__private const ushort *words, bytes wei,
+                                                                   int quads, __private vec_i *sum) {
     vec_i even[2][2], odd[2][2];
 #pragma unroll
     for (int h = 0; h < 4; ++h)
