@@ -4,8 +4,7 @@
 // In memory, a word has four elements of K of a column as nibbles. Its two bytes without their high halves
 // have the first and the third of them, and shifted, the second and the fourth. So for a single row no quads
 // are made: a vector of words, of which two lie in each 32-bit element, is multiplied with those two bytes of
-// src and zeros, in turn for the even and for the odd columns. SPREAD words of src are where these bytes and
-// zeros can be loaded from.
+// src and zeros, in turn for the even and for the odd columns. The row is spread so that these can be loaded.
 #pragma once
 
 #include "policy/cpu/int8_block.h"
@@ -111,6 +110,9 @@ multiply_few_rows(const int count, __private struct few_rows *r, bytes wei, cons
 #pragma unroll
         for (int v = 0; v < NV; ++v)
             quad[v] = load_packed_quads(wei, 4 * (k * PACKED_N + v * LANES));
+#pragma unroll
+        for (int i = 0; i < 4 * PACKED_N * wei_bits() / 8; i += 64)
+            prefetch_line(wei + (4 * k + AHEAD_K) * PACKED_N * wei_bits() / 8 + i);
 #pragma unroll
         for (int i = 0; i < count; ++i) {
             const int src = ((global const int *)(r->src[i] + k0))[k];
