@@ -18,8 +18,6 @@ namespace {
 
 typedef float vec __attribute__((vector_size(64)));
 typedef int32_t ints __attribute__((vector_size(64)));
-typedef float quad __attribute__((vector_size(16)));
-typedef int32_t quad_ints __attribute__((vector_size(16)));
 constexpr int lanes = 16, vectors = 4; // vectors: of a row of v that are summed at once
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -46,21 +44,6 @@ INLINE float sum(vec x) {
         for (int i = 0; i < half; ++i)
             s[i] += s[i + half];
     return s[0];
-}
-
-// Of lanes that are 4 apart.
-INLINE quad sum_of_quads(vec x) {
-    quad q[lanes / 4];
-    std::memcpy(q, &x, sizeof q);
-    return (q[0] + q[2]) + (q[1] + q[3]);
-}
-
-// sum() of four vectors, in the same order.
-INLINE quad sums(const vec (&x)[4]) {
-    const quad a = sum_of_quads(x[0]), b = sum_of_quads(x[1]), c = sum_of_quads(x[2]), d = sum_of_quads(x[3]);
-    const quad ab = quad{a[0], a[1], b[0], b[1]} + quad{a[2], a[3], b[2], b[3]};
-    const quad cd = quad{c[0], c[1], d[0], d[1]} + quad{c[2], c[3], d[2], d[3]};
-    return quad{ab[0], ab[2], cd[0], cd[2]} + quad{ab[1], ab[3], cd[1], cd[3]};
 }
 
 // exp(x) for x <= 0, as 2^n e^f with |f| <= ln(2) / 2; 0 below -87.
@@ -90,44 +73,29 @@ INLINE void some_heads(const attention_t &a, const float *q, const float *k, con
     while (mask && begin < end && !mask[begin])
         ++begin;
     const int64_t stride = a.tokens + lanes;
-    const quad low = {-infinity, -infinity, -infinity, -infinity};
-    quad mosts[rows];
-    float inverse[rows];
-    for (quad &one : mosts)
-        one = low;
+    float most[rows], inverse[rows];
+    for (float &one : most)
+        one = -infinity;
 
-    // Four tokens at once. The last one stands for those behind it.
-    for (int64_t t = begin; t < end; t += 4) {
-        const float *keys[4];
-        quad_ints is_kept;
-        for (int i = 0; i < 4; ++i) {
-            const int64_t token = t + i < end ? t + i : end - 1;
-            keys[i] = k + token * a.k_strides[2];
-            is_kept[i] = !mask || mask[token] ? -1 : 0;
-        }
+    for (int64_t t = begin; t < end; ++t) {
+        vec dots[rows] = {};
+        for (int64_t d = 0; d < a.width; d += lanes)
+            for (int r = 0; r < rows; ++r)
+                dots[r] += load(k + t * a.k_strides[2] + d) * load(q + r * a.width + d);
         for (int r = 0; r < rows; ++r) {
-            vec dots[4] = {};
-            for (int64_t d = 0; d < a.width; d += lanes) {
-                const vec x = load(q + r * a.width + d);
-                for (int i = 0; i < 4; ++i)
-                    dots[i] += load(keys[i] + d) * x;
-            }
-            const quad found = is_kept ? sums(dots) * a.scale : low;
-            std::memcpy(scores + r * stride + t, &found, sizeof found);
-            mosts[r] = found > mosts[r] ? found : mosts[r];
+            const float score = mask && !mask[t] ? -infinity : sum(dots[r]) * a.scale;
+            scores[r * stride + t] = score;
+            most[r] = score > most[r] ? score : most[r];
         }
     }
 
     for (int r = 0; r < rows; ++r) {
         vec total = {};
-        float most = -infinity;
-        for (int i = 0; i < 4; ++i)
-            most = mosts[r][i] > most ? mosts[r][i] : most;
         for (int i = 0; i < lanes; ++i)
             scores[r * stride + end + i] = -infinity;
         for (int64_t t = begin; t < end; t += lanes) {
             float *const at = scores + r * stride + t;
-            store(at, exponential(load(at) - most));
+            store(at, exponential(load(at) - most[r]));
             total += load(at);
         }
         inverse[r] = begin < end ? 1 / sum(total) : 0;
