@@ -2,7 +2,7 @@
 #include "step.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 #include "attention.hpp"
 
@@ -47,11 +47,10 @@ owned_tensor attention(const tensor_t *inputs, int64_t count, double scale, cons
         mask = given.data;
         a.mask_stride = given.sizes[0] > 1 ? a.tokens : 0;
     }
-    thread_local std::vector<float> scratch;
-    scratch.resize(std::max<size_t>(scratch.size(), 4 * (a.tokens + 32)));
+    const auto scratch = std::make_unique_for_overwrite<float[]>(4 * (a.tokens + 32));
     attend(a, static_cast<const float *>(q.data), static_cast<const float *>(k.data),
            static_cast<const float *>(v.data), static_cast<const uint8_t *>(mask), static_cast<float *>(dst),
-           scratch.data());
+           scratch.get());
     return y;
 }
 
