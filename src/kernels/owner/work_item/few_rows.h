@@ -60,8 +60,10 @@ sum_rows(const int count, bytes src, global const struct matmul_problem *p,
             correction[i] =
                 HAS(FLAG_REDUCTIONS) ? load_correction(p, args, &block, t->rows.reductions[i], 0) : 0;
 #pragma unroll
-            for (int v = 0; v < NV; ++v)
+            for (int v = 0; v < NV; ++v) {
                 isum[i * NV + v] = -subtrahend(t->wei_zp[v], correction[i]);
+                fsum[i * NV + v] = (vec_f)0.f;
+            }
         }
         multiply_few_rows(count, &rows, wei, &block, t->wei_zp, t->wei_scale, isum, fsum, correction);
         wei += (long)block.length * PACKED_N * wei_bits() / 8;
