@@ -128,6 +128,10 @@
 //   KEEPS_SEGMENTS      several segments are multiplied in a row (owner/work_item/segments.h). With it
 //                       COLUMNS_AT_ONCE vectors of columns, owner/work_item/kept.h, and
 //                       multiply_segment(count, v0, a, from, quads, b, sum), its products
+//   FEW_ROWS            whether a few rows may have a loop of their own (HAS_FEW_ROWS,
+//   owner/work_item/few_rows.h).
+//                       With it AHEAD_K, elements of K from what is multiplied to what is prefetched; struct
+//                       few_rows and open_rows, the rows of src; multiply_few_rows, the products of a segment
 //   TERMS_ARE_WORDS     with KEEPS_SEGMENTS: whether terms of ZP_TERM_F32 are made in integers, by
 //                       NEGATED_TERM(zp, correction) of KEPT_ZERO_POINT(zp) and KEPT_CORRECTION(sum)
 //   MULTIPLIES_UNITS    products are made by tiles, of ROWS rows and half of the columns at a time

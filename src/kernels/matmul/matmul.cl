@@ -105,8 +105,12 @@ static inline void load_float_zero_points(global const struct matmul_problem *p,
 static inline void fold_offsets(__private struct tile *t) {
     for (int v = 0; v < NV; ++v) {
         const column_f offset = as_column_f(t->wei_zp[v]), shift = (column_f)(float)WEI_SHIFT;
-        t->wei_zp[v] = as_column_i(ADDS_OFFSETS ? -fma(t->wei_scale[v], shift, offset)
-                                                : zero_point_of_offset(offset, t->wei_scale + v) - shift);
+        if (ADDS_OFFSETS) {
+            t->wei_zp[v] = as_column_i(-fma(t->wei_scale[v], shift, offset));
+            continue;
+        }
+        t->wei_scale[v] = divisor_of_offset(offset, t->wei_scale[v]);
+        t->wei_zp[v] = as_column_i(zero_point_of_offset(offset, t->wei_scale[v]) - shift);
     }
 }
 

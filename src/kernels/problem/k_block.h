@@ -59,12 +59,14 @@ static inline column_f zero_points_as_f32(column_i zp) {
     return HAS(FLAG_FLOAT_ZP) ? as_column_f(zp) : to_column_f(zp);
 }
 
-// The zero point that has the effect of an offset of the weights. It divides by the scale, and a scale near 0
-// becomes one that does not change such weights.
-static inline column_f zero_point_of_offset(column_f offset, __private column_f *scale) {
+// An offset of the weights has the effect of a zero point that is -offset / scale. A scale near 0 becomes one
+// that does not change such weights.
+static inline column_f divisor_of_offset(column_f offset, column_f scale) {
     const column_f least = fabs(offset) * (column_f)0x1p-32f;
-    *scale = fabs(*scale) >= least ? *scale : least;
-    return *scale == (column_f)0.f ? (column_f)0.f : -offset / *scale;
+    return fabs(scale) >= least ? scale : least;
+}
+static inline column_f zero_point_of_offset(column_f offset, column_f divisor) {
+    return divisor == (column_f)0.f ? (column_f)0.f : -offset / divisor;
 }
 
 // Loads the correction of one row. row: the element offset where the row begins in the tensor.

@@ -455,8 +455,11 @@ multiply_few_rows(const int count, __private struct few_rows *r, bytes wei, cons
     }
     if (!is_finite) {
 #pragma unroll
-        for (int v = 0; v < (HAS(FLAG_OFFSETS) ? NV : 0); ++v)
-            zero_points[v] = as_column_i(zero_point_of_offset(-as_column_f(zero_points[v]), scales + v));
+        for (int v = 0; v < (HAS(FLAG_OFFSETS) ? NV : 0); ++v) {
+            const column_f offset = -as_column_f(zero_points[v]);
+            scales[v] = divisor_of_offset(offset, scales[v]);
+            zero_points[v] = as_column_i(zero_point_of_offset(offset, scales[v]));
+        }
 #pragma unroll
         for (int i = 0; i < count; ++i)
             totals[i] = 0;
