@@ -20,8 +20,8 @@ struct Symbol {
 
 /// With the name of a kernel behind it, the linker name of the function that computes work-groups of the
 /// kernel: void (const void *arguments, long x, long y, long z, long count). The arguments lie one after the
-/// other, each from a multiple of 8 bytes on, structures by value among them. x, y and z are the number of the
-/// first group, behind which the others lie along x. The kernel's work-groups have one work-item.
+/// other, each from a multiple of 8 bytes on, structures by value among them. x, y and z are the number of
+/// the first group, behind which the others lie along x. The kernel's work-groups have one work-item.
 inline constexpr std::string_view group_function_prefix = "ze_cpu_groups_of_";
 
 struct Linkage {

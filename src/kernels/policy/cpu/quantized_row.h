@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only row of a matmul's src, which whoever computes tiles quantises to s8 first: a launch of its own takes
-// longer than doing that more than once, while tiles are few. The values, their scales and sums stay in the
-// first-level cache.
+// The only row of a matmul's src, which whoever computes tiles quantises to s8 first: a launch of its own
+// takes longer than doing that more than once, while tiles are few. The values, their scales and sums stay in
+// the first-level cache.
 #pragma once
 
 #include "args/matmul_args.h"
