@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the C source of the extension module `zemm._zemm` (cffi, API mode) from zemm's public headers, the
-internal one for experts, and calls.h and calls.c beside this file.
+internal ones, and calls.h and calls.c beside this file.
 
 `python build_ffi.py <output.c> <include dir>`: meson calls it. Nothing of the C API is declared a second
 time: the declarations given to cffi are the headers' own text without what cffi's parser does not read. The C
@@ -14,7 +14,7 @@ from pathlib import Path
 from cffi import FFI
 
 HEADERS = ("zemm/zemm_format_tags.h", "zemm/zemm_types.h", "zemm/zemm.h", "zemm/zemm_ze.h")
-INTERNAL = "../src/experts/experts.h"  # beside the folder of the public headers
+INTERNAL = ("experts/experts.h", "attention/attention.h")  # in src, beside the folder of the public headers
 CALLS_H, CALLS_C = (
     Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("calls.h", "calls.c")
 )
@@ -47,9 +47,8 @@ def declarations(text: str) -> str:
 
 
 def cdef(include: Path) -> str:
-    texts = [
-        without_comments((include / header).read_text(encoding="utf-8")) for header in (*HEADERS, INTERNAL)
-    ]
+    headers = (*HEADERS, *(f"../src/{header}" for header in INTERNAL))
+    texts = [without_comments((include / header).read_text(encoding="utf-8")) for header in headers]
     constants: dict[str, int] = {}
     for text in texts:
         constants |= integer_constants(text)
@@ -60,7 +59,7 @@ def cdef(include: Path) -> str:
 def main(output: str, include: str) -> None:
     ffi = FFI()
     ffi.cdef(cdef(Path(include)) + without_comments(CALLS_H))
-    includes = '#include <zemm/zemm_ze.h>\n#include "experts/experts.h"\n'
+    includes = "".join(f"#include <{header}>\n" for header in ("zemm/zemm_ze.h", *INTERNAL))
     ffi.set_source("zemm._zemm", includes + CALLS_H + CALLS_C, py_limited_api=True)
     ffi.emit_c_code(output)
 

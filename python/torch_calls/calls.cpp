@@ -115,13 +115,15 @@ void remove(known_t *known) {
     }
 }
 
-outcome run(const request_t &request, void *src, void *dst) {
+outcome run(const request_t &request, std::array<void *, 5> tensors) {
     table_t &table = *table_of_thread();
     const std::lock_guard lock(table.lock);
     const call_t *const call = find(table, request);
     if (!call)
         return outcome::unknown;
-    const int status = call->run(call->call, call->stream, src, dst, call->scratch, nullptr, call->rows, 1);
+    if (call->scratch)
+        tensors[2] = call->scratch;
+    const int status = call->run(1, call->calls, call->stream, tensors.data());
     return status == 0 ? outcome::done : outcome::failed;
 }
 

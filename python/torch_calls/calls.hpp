@@ -29,14 +29,14 @@ struct call_t {
     parts_t parts;
     int64_t in_features, out_features, rows;
     int32_t src_dtype, dst_dtype;
-    // layer_run() of calls.c, and its arguments
-    int (*run)(const void *call, void *stream, void *src, void *dst, void *scratch, const int64_t *sizes,
-               int64_t rows, int wait);
-    const void *call;
+    // chain_run() of calls.c, and its arguments
+    int (*run)(int count, const void *calls, void *stream, void *const *tensors);
+    const void *calls; // one
     void *stream, *scratch;
 };
 
-// Which call: of a layer by its number, or by its parts if that is 0.
+// Which call: of a layer by its number, or by its parts if that is 0. Attention has a number and a type
+// alone.
 struct request_t {
     uint64_t layer;
     parts_t parts;
@@ -53,7 +53,7 @@ void remove(known_t *);
 
 enum class outcome { done, unknown, failed };
 
-// dst = layer(src) by this thread's call.
-outcome run(const request_t &, void *src, void *dst);
+// Runs this thread's call. tensors: src and dst of a layer; q, y, k, v and mask of attention.
+outcome run(const request_t &, std::array<void *, 5> tensors);
 
 } // namespace zemm_torch

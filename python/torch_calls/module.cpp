@@ -9,8 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "attention.hpp"
-
 namespace zemm_torch {
 namespace {
 
@@ -79,7 +77,7 @@ owned_tensor compute(tensor_t x, request_t request, int32_t dst_dtype, bool is_l
     if (!y || shim.aoti_torch_get_data_ptr(x, &src) || shim.aoti_torch_get_data_ptr(y.get(), &dst))
         return nullptr;
     PyThreadState *const state = is_locked ? PyEval_SaveThread() : nullptr;
-    const outcome got = run(request, src, dst);
+    const outcome got = run(request, {src, dst});
     if (state)
         PyEval_RestoreThread(state);
     if (got == outcome::failed)
@@ -254,13 +252,13 @@ PyObject *add_call(PyObject *, PyObject *args) try {
     call_t call{};
     const char *description;
     Py_ssize_t size;
-    unsigned long long layer, run, handle, stream, scratch, begins[num_parts];
+    unsigned long long layer, run, calls, stream, scratch, begins[num_parts];
     long long in_features, out_features, rows, sizes[num_parts];
     PyObject *keep;
     if (!PyArg_ParseTuple(args, "Ky#(KKKKK)(LLLLL)LLLiiKKKKO", &layer, &description, &size, &begins[0],
                           &begins[1], &begins[2], &begins[3], &begins[4], &sizes[0], &sizes[1], &sizes[2],
                           &sizes[3], &sizes[4], &in_features, &out_features, &rows, &call.src_dtype,
-                          &call.dst_dtype, &run, &handle, &stream, &scratch, &keep))
+                          &call.dst_dtype, &run, &calls, &stream, &scratch, &keep))
         return nullptr;
     call.layer = layer;
     call.description.assign(description, size);
@@ -268,7 +266,7 @@ PyObject *add_call(PyObject *, PyObject *args) try {
         call.parts[i] = {reinterpret_cast<const void *>(begins[i]), sizes[i]};
     call.in_features = in_features, call.out_features = out_features, call.rows = rows;
     call.run = reinterpret_cast<decltype(call.run)>(run);
-    call.call = reinterpret_cast<const void *>(handle);
+    call.calls = reinterpret_cast<const void *>(calls);
     call.stream = reinterpret_cast<void *>(stream), call.scratch = reinterpret_cast<void *>(scratch);
     known_t *const known = add(std::move(call));
     PyObject *const capsule = PyCapsule_New(known, nullptr, forget);
@@ -312,25 +310,6 @@ PyObject *number_of_dtype(PyObject *, PyObject *name) {
     return letters ? PyLong_FromLong(dtype_number(letters)) : nullptr;
 }
 
-// Addresses of q, k, v, mask, y and the scratch, then the members of attention_t.
-PyObject *attend_to(PyObject *, PyObject *args) {
-    unsigned long long q, k, v, mask, y, scratch;
-    attention_t a;
-    long long n[12];
-    if (!PyArg_ParseTuple(args, "KKKKKKLLLLLLLLLLLLf", &q, &k, &v, &mask, &y, &scratch, &n[0], &n[1], &n[2],
-                          &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &n[10], &n[11], &a.scale))
-        return nullptr;
-    a.batch = n[0], a.heads = n[1], a.shared = n[2], a.tokens = n[3], a.width = n[4], a.mask_stride = n[11];
-    std::copy_n(n + 5, 3, a.k_strides);
-    std::copy_n(n + 8, 3, a.v_strides);
-    Py_BEGIN_ALLOW_THREADS;
-    attend(a, reinterpret_cast<const float *>(q), reinterpret_cast<const float *>(k),
-           reinterpret_cast<const float *>(v), reinterpret_cast<const uint8_t *>(mask),
-           reinterpret_cast<float *>(y), reinterpret_cast<float *>(scratch));
-    Py_END_ALLOW_THREADS;
-    Py_RETURN_NONE;
-}
-
 // step_with(function of set_step_in_python()) -> the address of step().
 PyObject *step_with(PyObject *, PyObject *python) {
     set_step_in_python(python);
@@ -339,7 +318,6 @@ PyObject *step_with(PyObject *, PyObject *python) {
 
 PyMethodDef methods[] = {
     {"step_with", step_with, METH_O, nullptr},
-    {"attend", attend_to, METH_VARARGS, nullptr},
     {"register", register_kernels, METH_VARARGS, nullptr},
     {"add_call", add_call, METH_VARARGS, nullptr},
     {"number_of_dtype", number_of_dtype, METH_O, nullptr},

@@ -2,9 +2,8 @@
 #include "step.hpp"
 
 #include <algorithm>
-#include <memory>
-
-#include "attention.hpp"
+#include <array>
+#include <iterator>
 
 namespace zemm_torch {
 namespace {
@@ -16,8 +15,7 @@ bool is_dense(tensor_t tensor) {
     return shim.aoti_torch_is_contiguous(tensor, &is) == 0 && is;
 }
 
-// Of four dimensions. The layouts that attend() takes were known when the step was traced; they are looked at
-// again, as Inductor may choose others.
+// Of four dimensions.
 struct viewed_t {
     int64_t *sizes = nullptr, *strides = nullptr;
     void *data = nullptr;
@@ -28,30 +26,24 @@ struct viewed_t {
     }
 };
 
-owned_tensor attention(const tensor_t *inputs, int64_t count, double scale, const int64_t *sizes,
+// Of q, k, v and perhaps a mask.
+owned_tensor attention(const tensor_t *inputs, int64_t count, const entry_t &entry, const int64_t *sizes,
                        int64_t ndim, int32_t dtype) {
     const viewed_t q(inputs[0]), k(inputs[1]), v(inputs[2]);
-    if (!is_dense(inputs[0]) || k.strides[3] != 1 || v.strides[3] != 1 || (count > 3 && !is_dense(inputs[3])))
+    std::array<int64_t, std::size(entry_t{}.layout)> layout;
+    std::copy_n(v.strides, 4, std::copy_n(k.strides, 4, std::copy_n(k.sizes, 3, layout.begin())));
+    if (!std::equal(layout.begin(), layout.end(), entry.layout) || !is_dense(inputs[0]) ||
+        (count > 3 && !is_dense(inputs[3])))
         return nullptr;
     owned_tensor y = empty(ndim, sizes, sizes[ndim - 1], dtype);
     void *dst = nullptr, *mask = nullptr;
-    if (!y || shim.aoti_torch_get_data_ptr(y.get(), &dst))
+    if (!y || shim.aoti_torch_get_data_ptr(y.get(), &dst) ||
+        (count > 3 && shim.aoti_torch_get_data_ptr(inputs[3], &mask)))
         return nullptr;
-    attention_t a{};
-    a.batch = k.sizes[0], a.heads = k.sizes[1], a.shared = q.sizes[1] / a.heads;
-    a.tokens = k.sizes[2], a.width = k.sizes[3], a.scale = static_cast<float>(scale);
-    std::copy_n(k.strides, 3, a.k_strides);
-    std::copy_n(v.strides, 3, a.v_strides);
-    if (count > 3) {
-        const viewed_t given(inputs[3]);
-        mask = given.data;
-        a.mask_stride = given.sizes[0] > 1 ? a.tokens : 0;
-    }
-    const auto scratch = std::make_unique_for_overwrite<float[]>(4 * (a.tokens + 32));
-    attend(a, static_cast<const float *>(q.data), static_cast<const float *>(k.data),
-           static_cast<const float *>(v.data), static_cast<const uint8_t *>(mask), static_cast<float *>(dst),
-           scratch.get());
-    return y;
+    const outcome got = run({entry.layer, {}, 0, 0, 0, dtype, dtype}, {q.data, dst, k.data, v.data, mask});
+    if (got == outcome::failed)
+        y.release(); // work may still write to it
+    return got == outcome::done ? std::move(y) : nullptr;
 }
 
 owned_tensor in_python(const tensor_t *inputs, int64_t count, const entry_t *table, int64_t index) {
@@ -83,8 +75,8 @@ int32_t step(const tensor_t *inputs, int64_t count, const entry_t *table, int64_
     if (entry.kind == entry_t::linear && entry.layer)
         made =
             compute(inputs[0], {entry.layer, {}, entry.in_features, sizes[ndim - 1], 0, 0, 0}, dtype, false);
-    else if (entry.kind == entry_t::attention)
-        made = attention(inputs, count, entry.scale, sizes, ndim, dtype);
+    else if (entry.kind == entry_t::attention && entry.layer)
+        made = attention(inputs, count, entry, sizes, ndim, dtype);
     *y = (made ? std::move(made) : in_python(inputs, count, table, index)).release();
     return 0;
 } catch (const std::exception &) {

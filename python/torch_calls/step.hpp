@@ -9,9 +9,9 @@ namespace zemm_torch {
 // A row of the operator's table, which Python makes and keeps.
 struct entry_t {
     enum : int64_t { other, linear, attention } kind;
-    uint64_t layer; // its number; 0: not known yet
+    uint64_t layer; // its number, or that of attention; 0: not known yet
     int64_t in_features;
-    double scale; // of attention
+    int64_t layout[11]; // of attention: sizes of k but the last one, strides of k, strides of v
 };
 
 // python: a function of the table's address, the index and a list of inputs, which computes all there is.

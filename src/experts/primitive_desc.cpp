@@ -7,8 +7,7 @@
 #include "common/error.hpp"
 #include "common/names.hpp"
 #include "kernels/args/experts_args.h"
-#include "primitive/sequence.hpp"
-#include "reorder/launches.hpp"
+#include "primitive/internal_desc.hpp"
 
 namespace zemm::experts {
 
@@ -36,24 +35,20 @@ void check(const zemm_experts_t &s) {
              kernels::GATE_COUNT - 1);
 }
 
-memory_desc tensor(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t dt) {
-    return md_with_strides(int(dims.size()), dims.begin(), dt, nullptr);
-}
-
 argument_map arguments_of(const zemm_experts_t &s) {
     const zemm_dim_t rows = s.tokens * s.top_k;
     const bool gathers = s.step == zemm_experts_gather, gates = s.step == zemm_experts_gate;
     const zemm_dim_t src_width = gates && s.is_gated ? 2 * s.width : s.width;
     argument_map map;
-    map[ZEMM_ARG_SRC] = {.md = tensor({gathers ? s.tokens : rows, src_width}, s.src_type)};
-    map[ZEMM_ARG_DST] = {.md = tensor({gathers || gates ? rows : s.tokens, s.width}, s.dst_type)};
+    map[ZEMM_ARG_SRC] = {.md = dense({gathers ? s.tokens : rows, src_width}, s.src_type)};
+    map[ZEMM_ARG_DST] = {.md = dense({gathers || gates ? rows : s.tokens, s.width}, s.dst_type)};
     if (!gates || s.has_columns) {
         const zemm_data_type_t type = gathers || gates ? zemm_s64 : s.weights_type;
-        map[ZEMM_ARG_SRC_1] = {.md = tensor({s.tokens, s.top_k}, type)};
-        map[ZEMM_ARG_SRC_2] = {.md = tensor({s.experts + rows}, zemm_s32)};
+        map[ZEMM_ARG_SRC_1] = {.md = dense({s.tokens, s.top_k}, type)};
+        map[ZEMM_ARG_SRC_2] = {.md = dense({s.experts + rows}, zemm_s32)};
     }
     if (s.has_columns)
-        map[ZEMM_ARG_SRC_3] = {.md = tensor({s.experts, s.width}, zemm_s64)};
+        map[ZEMM_ARG_SRC_3] = {.md = dense({s.experts, s.width}, zemm_s64)};
     return map;
 }
 
@@ -78,26 +73,16 @@ kernels::experts_arguments fixed_of(const zemm_experts_t &s) {
     return a;
 }
 
-class primitive_desc : public zemm_primitive_desc {
+class primitive_desc : public internal_desc {
 public:
-    primitive_desc(zemm_engine_t e, const zemm_experts_t &s) : zemm_primitive_desc(e), step_(s) {
+    primitive_desc(zemm_engine_t e, const zemm_experts_t &s) : internal_desc(e), step_(s) {
         arguments = arguments_of(s);
     }
 
-    zemm_primitive_kind_t kind() const override { return zemm_undefined_primitive; }
-    const zemm_primitive_attr &attr() const override { return attr_; }
     const char *impl_name() const override { return entries[step_.step]; }
-    bool empty() const override { return false; }
     std::unique_ptr<zemm_primitive_desc> clone() const override {
         return std::make_unique<primitive_desc>(*this);
     }
-    bool next_impl() override { return false; }
-    std::unique_ptr<zemm_primitive> create(cache_result &found) const override {
-        return std::make_unique<sequence_primitive>(
-            clone(), get_sequence(*this, found, [&] { return launches(); }), reorder::copy_launch);
-    }
-    std::vector<ze::kernel_source> sources() const override { return launches().sources(); }
-    std::vector<const memory_desc *> key_tensors() const override { return {}; }
     std::string key_text() const override {
         const kernels::experts_arguments a = fixed_of(step_);
         return std::string(reinterpret_cast<const char *>(&a), sizeof a) + (step_.has_columns ? "+" : "");
@@ -109,7 +94,7 @@ public:
     }
 
 private:
-    sequence launches() const {
+    sequence launches() const override {
         values_of<kernels::experts_arguments> values;
         auto &v = values.fixed = fixed_of(step_);
         values.set(v.src, address_of(ZEMM_ARG_SRC));
@@ -138,7 +123,6 @@ private:
     }
 
     const zemm_experts_t step_;
-    const zemm_primitive_attr attr_ = {};
 };
 
 } // namespace

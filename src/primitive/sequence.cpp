@@ -220,6 +220,18 @@ void compiled_sequence::check(const bound_arguments &bound, const brought &more)
             group_count(r.launch, more.times);
 }
 
+// Tells the stream what a launch has read that does not change from one execution to the next: a model's
+// layers follow each other in the same order for each token.
+static void read_ahead(ze::stream &stream, const bound_arguments &bound) {
+    constexpr int tensors = 511; // without the attributes whose parameters belong to a tensor
+    std::array<ze::stream::range, ze::stream::most_ranges> ranges;
+    size_t count = 0;
+    for (const auto &[arg, memory] : bound.memories)
+        if ((arg & tensors) == ZEMM_ARG_WEIGHTS && memory->parts.size() == 1 && count < ranges.size())
+            ranges[count++] = {memory->parts[0].handle, md_size(memory->md)};
+    stream.has_read({ranges.data(), count});
+}
+
 void compiled_sequence::run(const std::shared_ptr<const compiled_sequence> &self, ze::stream &stream,
                             const bound_arguments &bound, char *scratchpad, const brought &more,
                             std::span<const ze_event_handle_t> waits) {
@@ -241,6 +253,8 @@ void compiled_sequence::run(const std::shared_ptr<const compiled_sequence> &self
         r.launch.then(*self->device, scratchpad);
         keep(); // the wait has ended what it kept
     }
+    if (self->device->kind == zemm_cpu)
+        read_ahead(stream, bound);
 }
 
 void sequence_primitive::submit(ze::stream &stream, const memory_map &memories, const brought &more,

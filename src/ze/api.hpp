@@ -50,6 +50,7 @@ namespace zemm::ze {
     X(zeCommandListDestroy, list, pfnDestroy)                                                                \
     X(zeCommandListAppendLaunchKernel, list, pfnAppendLaunchKernel)                                          \
     X(zeCommandListAppendMemoryCopy, list, pfnAppendMemoryCopy)                                              \
+    X(zeCommandListAppendMemoryPrefetch, list, pfnAppendMemoryPrefetch)                                      \
     X(zeCommandListAppendBarrier, list, pfnAppendBarrier)                                                    \
     X(zeEventPoolCreate, pool, pfnCreate)                                                                    \
     X(zeEventPoolDestroy, pool, pfnDestroy)                                                                  \

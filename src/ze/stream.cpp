@@ -83,6 +83,9 @@ struct stream::impl {
     bool is_idle = true;        // nothing has been appended since the last wait
     bool is_shared = false;     // the caller may also append to the list
     owned_list brief;           // for brief launches while the stream is idle; made at the first one
+    // What was read after the range that begins at an address.
+    std::unordered_map<const void *, std::array<range, most_ranges>> followers;
+    const void *last_read = nullptr;
     bool in_entry = false;
     std::vector<entry> entries;
     std::unique_ptr<buffer> scratch;
@@ -172,6 +175,25 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
         impl_->entries.back().push_back(event);
     if (!impl_->ordered)
         impl_->barrier_first = true;
+}
+
+void stream::has_read(std::span<const range> ranges) {
+    constexpr size_t most_followers = 4096;
+    if (!impl_->is_idle || !impl_->brief || ranges.empty())
+        return;
+    if (impl_->followers.size() >= most_followers)
+        impl_->followers.clear();
+    auto &after_last = impl_->followers[impl_->last_read];
+    after_last = {};
+    std::ranges::copy(ranges, after_last.begin());
+    impl_->last_read = ranges.front().begin;
+    const auto found = impl_->followers.find(impl_->last_read);
+    if (found == impl_->followers.end())
+        return;
+    for (const range &next : found->second)
+        if (next.bytes != 0)
+            check(device_->fn.zeCommandListAppendMemoryPrefetch(impl_->brief.get(), next.begin, next.bytes),
+                  "zeCommandListAppendMemoryPrefetch");
 }
 
 void stream::wait_for(std::span<const ze_event_handle_t> waits) {

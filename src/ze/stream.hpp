@@ -41,6 +41,14 @@ public:
     void launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
                 std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {},
                 bool is_brief = false);
+    // Ranges of memory that the last launch has read, up to most_ranges. Where others followed them when they
+    // were read before, a CPU device is told to fetch those: its memory is idle until the next launch.
+    struct range {
+        const void *begin;
+        size_t bytes;
+    };
+    static constexpr size_t most_ranges = 3;
+    void has_read(std::span<const range> ranges);
     // Work appended from now on runs after the events.
     void wait_for(std::span<const ze_event_handle_t> waits);
     // Returns when all appended work has run. cancel_state: the thread's pthread cancel state while

@@ -17,6 +17,8 @@ from support_checkpoints import torch, transformers
 from support_smollm2 import FILE, FOLDER
 from zemm.torch._calls import NUMBERS
 from zemm.transformers import _step_operator
+from zemm.transformers._decode_attention import OPERATOR as ATTENTION
+from zemm.transformers._decode_attention import attend
 
 VOCABULARY = 96
 SIZES = {
@@ -157,20 +159,41 @@ def test_ways_of_generate(
     assert len(graphs) == len(looked_up) == is_compiled
 
 
-def table_of_attention(scale: float) -> Any:
-    rows = [(_step_operator._ADDRESS, 0, 0, 0), (2, 0, 0, scale)]
-    return torch.from_numpy(np.array(rows, _step_operator._ENTRY).view(np.uint8))
+class AttentionInGraph:
+    """As _step_operator._Call. count: of calls that Python has run."""
+
+    entry = (_step_operator._KINDS[ATTENTION], 0, 0, 0)
+
+    def __init__(self, has_mask: bool) -> None:
+        self.has_mask, self.count = has_mask, 0
+
+    def bound(self, given: tuple[Any, ...]) -> Any:
+        def call(inputs: list[torch.Tensor]) -> tuple[torch.Tensor, int]:
+            self.count += 1
+            return attend(*inputs[:3], inputs[3] if self.has_mask else None, 0.3)
+
+        return call
 
 
+# Of the largest value of v: sums of products, and what is stored.
+BOUNDS = {torch.float32: 2.0**-22, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
 @pytest.mark.parametrize("masked", ["none", "ends", "holes", "all"])
 @pytest.mark.parametrize(
     ("batch", "heads", "shared", "tokens", "width"),
-    [(1, 1, 1, 1, 16), (2, 3, 3, 100, 64), (3, 2, 5, 33, 80), (1, 2, 2, 47, 48), (4, 1, 8, 16, 128)],
-)
-def test_attention(batch: int, heads: int, shared: int, tokens: int, width: int, masked: str) -> None:
+    [
+        (1, 1, 1, 1, 16), (2, 3, 3, 100, 64), (3, 2, 5, 33, 80), (1, 2, 2, 47, 48), (4, 1, 8, 16, 128),
+        (4, 2, 6, 300, 64), (8, 4, 4, 130, 512), (9, 2, 7, 256, 32),
+    ],
+)  # fmt: skip
+def test_attention(
+    batch: int, heads: int, shared: int, tokens: int, width: int, masked: str, dtype: torch.dtype
+) -> None:
     generator = torch.Generator().manual_seed(tokens)
-    q = torch.randn(batch, heads * shared, 1, width, generator=generator)
-    k, v = torch.randn(2, batch, tokens, heads, width, generator=generator).transpose(2, 3)
+    q = torch.randn(batch, heads * shared, 1, width, generator=generator).to(dtype)
+    k, v = torch.randn(2, batch, tokens, heads, width, generator=generator).to(dtype).transpose(2, 3)
     mask = None
     if masked != "none":
         mask = torch.rand(batch, 1, 1, tokens, generator=generator) < (0.5 if masked == "holes" else 1)
@@ -179,13 +202,19 @@ def test_attention(batch: int, heads: int, shared: int, tokens: int, width: int,
         mask[..., tokens // 2] = True
         mask[-1] &= masked != "all"
     y = torch.ops.zemm.attention(q, k, v, mask, 0.3)
-    in_c = step_in_c([q, k, v] + [mask] * (mask is not None), table_of_attention(0.3), 1, y.shape, y.dtype)
-    assert torch.equal(in_c, y)
+    call, inputs = AttentionInGraph(mask is not None), [q, k, v] + [mask] * (mask is not None)
+    table = _step_operator._Table([call], (), [])
+    for _ in range(2):
+        assert torch.equal(step_in_c(inputs, table.tensor, 1, y.shape, y.dtype), y)
+    assert call.count == 1
+    transposed = [q, k.mT.contiguous().mT, v, *inputs[3:]]  # has to be copied
+    for _ in range(2):
+        assert torch.equal(step_in_c(transposed, table.tensor, 1, y.shape, y.dtype), y)
     y = y.transpose(1, 2)
     exact = q.double(), k.double(), v.double()
     expected = torch.nn.functional.scaled_dot_product_attention(*exact, mask, scale=0.3, enable_gqa=True)
     scores = 0.3 * exact[0].unflatten(1, (heads, shared)).squeeze(3) @ exact[1].mT
-    bound = 2.0**-22 * (1 + scores.abs().max()) * v.abs().max()
+    bound = BOUNDS[dtype] * v.abs().max() + 2.0**-22 * (1 + scores.abs().max()) * v.abs().max()
     assert (y - expected.nan_to_num()).abs().max() < bound
     k[0, 0, tokens // 2] = float("nan")
     assert torch.ops.zemm.attention(q, k, v, None, 1.0)[0, 0, 0].isnan().all()

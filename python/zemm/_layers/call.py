@@ -129,7 +129,7 @@ class LinearCall:
         self._places = places if self._on_host else []
         experts = groups if groups is not None and self._on_host else 0
         made = layer_call(executions, self._places, experts)
-        self._call, self._address = library.bound_call(made), library.address(made[0])
+        self._call, self._chain = library.bound_call(made), library.chain([made])
         self.keep = executions, self._call  # while work of a stream uses them
         self.known: Any = None  # to zemm.torch._calls
         operands = (self._src if self._quantizer is None else self._quantizer.values, self._dst)
@@ -171,13 +171,12 @@ class LinearCall:
             check_sizes(sizes, self._src.shape)
 
     def usual(self) -> tuple[tuple[int, int, int, int], Any] | None:
-        """Addresses of layer_run(), and of its call, stream and scratch, for calls of this thread that are
+        """Addresses of chain_run(), and of its calls, stream and scratch, for calls of this thread that are
         waited for, and what to keep alive meanwhile. None: such calls need more, or none has run."""
         if not (self._on_host and self._is_usual) or self._grouped:
             return None
-        pointers = self.own_stream._handle, self._scratch
-        stream, scratch = map(library.address, pointers)
-        return (library.LAYER_RUN, self._address, stream, scratch), (self.keep, pointers)
+        pointers = self._chain, self.own_stream._handle, self._scratch
+        return (library.CHAIN_RUN, *map(library.address, pointers)), (self.keep, pointers)
 
     @property
     def impl_info(self) -> str:

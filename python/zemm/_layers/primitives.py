@@ -29,7 +29,7 @@ MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thr
 
 
 _lock = Lock()
-_numbers = count(1)
+numbers = count(1)
 _primitives: "WeakValueDictionary[tuple[Any, ...], Primitive]" = WeakValueDictionary()
 
 
@@ -105,7 +105,7 @@ class LinearCalls:
         self._quantizes, self._reduced_range = quantizes, reduced_range
         self._group, self._fpmath = group, fpmath
         self._sums_group = weights._sums_group(group)
-        self.number = next(_numbers)  # no other layer of the process has it
+        self.number = next(numbers)  # no other layer of the process has it
         self.device = weights.engine.kind, weights.engine.index
         self._lock = Lock()  # for the two dicts; both only grow, by few entries
         self._primitives: dict[tuple[Any, ...], Primitive] = {}

@@ -201,7 +201,7 @@ def sizes_of(data: NDArray[np.int64]) -> Any:
     return ffi.from_buffer(_SIZES, data)
 
 
-LAYER_RUN = address(ffi.addressof(lib, "layer_run"))
+CHAIN_RUN = address(ffi.addressof(lib, "chain_run"))
 ALLOCATE = pointer(2 ** (8 * ffi.sizeof("void *")) - 1)
 
 
@@ -296,11 +296,16 @@ def bound_call(made: tuple[Any, Any]) -> Callable[..., bool]:
     return bound
 
 
+def chain(calls: Sequence[tuple[Any, Any]]) -> Any:
+    """Results of layer_call() as chain_run() takes them. The caller keeps them alive."""
+    return ffi.new("layer_call *[]", [call for call, _ in calls])
+
+
 def bound_chain(calls: Sequence[tuple[Any, Any]], ntensors: int) -> Callable[[Any, Sequence[Any]], None]:
     """Several calls of layer_call() as one call of the extension: a function of a stream and of the tensors
     (pointers) that the places of all count. It executes one after the other and waits. Only one thread at a
     time may call it."""
-    run, count, array = lib.chain_run, len(calls), ffi.new("layer_call *[]", [call for call, _ in calls])
+    run, count, array = lib.chain_run, len(calls), chain(calls)
     of_call = ffi.new("void *[]", ntensors)
 
     def bound(stream: Any, tensors: Sequence[Any], _keep: Any = calls) -> None:
@@ -310,6 +315,11 @@ def bound_chain(calls: Sequence[tuple[Any, Any]], ntensors: int) -> Callable[[An
             check_status(status)
 
     return bound
+
+
+def attention(type_name: str, fields: dict[str, Any]) -> Any:
+    """A zemm_attention_t."""
+    return ffi.new("zemm_attention_t *", {"type": value_of("data_type", type_name), **fields})
 
 
 def experts_step(step: str, fields: dict[str, Any]) -> Any:

@@ -13,6 +13,7 @@ import torch
 from torch.autograd import forward_ad
 
 from zemm._arrays.torch_tensors import HOST, dtype_of
+from zemm._layers.attention import AttentionCall
 from zemm._torch_calls import add_call, number_of_dtype, register
 from zemm.linear import Linear
 
@@ -61,6 +62,15 @@ def start(run: _Run, autograd: _Run, modes: tuple[Any, ...], watchers: tuple[Any
             if isinstance(dtype, torch.dtype) and (number := number_of_dtype(name)) >= 0:
                 numbers[dtype] = number
         NUMBERS.update(numbers)
+
+
+def keep_attention(call: AttentionCall, number: int, dtype: torch.dtype) -> None:
+    """Have the extension know this thread's call, which has just run, for tensors of this type."""
+    if NUMBERS and call.known is None:
+        addresses, keep = call.usual()
+        nothing = (0,) * 5  # parts
+        types = NUMBERS[dtype], NUMBERS[dtype]
+        call.known = add_call(number, b"", nothing, nothing, 0, 0, 0, *types, *addresses, keep)
 
 
 def keep_call(layer: Linear, parts: list[torch.Tensor], x: torch.Tensor) -> None:

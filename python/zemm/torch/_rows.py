@@ -9,12 +9,13 @@ decides. So two tables find all elements of a row.
 import json
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from zemm._arrays.operands import inferred_group
-from zemm._arrays.torch_tensors import dtype_of
 from zemm._library.lists import TYPES
 from zemm.dtypes import SUB_BYTE, numpy_dtype
 from zemm.memory_desc import MemoryDesc
@@ -22,10 +23,10 @@ from zemm.torch._parts import NAMES
 from zemm.words import DataType
 
 # In the order in which they change a value.
-_PARAMETERS = (("zero_points", torch.sub), ("scales", torch.mul), ("offsets", torch.add))
+_PARAMETERS = (("zero_points", np.subtract), ("scales", np.multiply), ("offsets", np.add))
 _PIECE = 2**20  # elements that are read at once, for which some 40 bytes each are needed meanwhile
 # The values of its 16 codes.
-_F4_E2M1 = torch.from_numpy(np.arange(16, dtype=np.uint8).view(numpy_dtype("f4_e2m1")).astype(np.float32))
+_F4_E2M1 = np.arange(16, dtype=np.uint8).view(numpy_dtype("f4_e2m1")).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class _Layout:
     parameters that there are. group: of elements of K, if the last one is shorter."""
 
     data_type: DataType
-    of_k: torch.Tensor
-    of_n: torch.Tensor
+    of_k: NDArray[np.int64]
+    of_n: NDArray[np.int64]
     arrays: dict[str, tuple[DataType, list[int]]]
     group: int | None
 
@@ -49,15 +50,15 @@ def _layout(config: bytes) -> _Layout:
     return _Layout(about["weights_dtype"], of_k, of_n, about["arrays"], about.get("group"))
 
 
-def _offsets(md: MemoryDesc, axis: int) -> torch.Tensor:
+def _offsets(md: MemoryDesc, axis: int) -> NDArray[np.int64]:
     """For each index of an axis, the offset that it decides."""
-    rest = torch.arange(md.dims[axis], device="cpu")
-    offsets = torch.zeros_like(rest)
+    rest = np.arange(md.dims[axis])
+    offsets = np.zeros_like(rest)
     stride = 1
     for block, own in zip(reversed(md.inner_blks), reversed(md.inner_idxs), strict=True):
         if own == axis:
             offsets += rest % block * stride
-            rest = rest.div(block, rounding_mode="floor")
+            rest //= block
         stride *= block
     return offsets + rest * md.strides[axis]
 
@@ -65,25 +66,27 @@ def _offsets(md: MemoryDesc, axis: int) -> torch.Tensor:
 def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The rows with these indices, [.., K], computed in float32 and rounded to dtype. IndexError: there is
     no such row."""
-    named = dict(zip(NAMES, parts, strict=True))
-    layout = _layout(named["config"].numpy().tobytes())
-    rows = ids.reshape(-1).long()
+    named = {name: part.numpy() for name, part in zip(NAMES, parts, strict=True)}
+    layout = _layout(named["config"].tobytes())
+    rows = ids.reshape(-1).numpy()
     k, count = len(layout.of_k), len(layout.of_n)
-    if rows.numel():
+    if rows.size:
         low, high = int(rows.min()), int(rows.max())
         if low < 0 or high >= count:
             raise IndexError(
                 f"index {low if low < 0 else high} is not in 0..{count - 1}, the embedding's rows"
             )
-    y = torch.empty((len(rows), k), dtype=dtype, device="cpu")
     step = max(1, _PIECE // k)
-    for first in range(0, len(rows), step):
-        y[first : first + step] = _read(named, layout, rows[first : first + step])
+    pieces = [
+        torch.from_numpy(_read(named, layout, rows[first : first + step])).to(dtype)
+        for first in range(0, len(rows) or 1, step)
+    ]
+    y = pieces[0] if len(pieces) == 1 else torch.cat(pieces)
     return y.reshape(*ids.shape, k)
 
 
-def _read(named: dict[str, torch.Tensor], layout: _Layout, rows: torch.Tensor) -> torch.Tensor:
-    """These rows as float32, [rows, K]."""
+def _read(named: dict[str, NDArray[Any]], layout: _Layout, rows: NDArray[Any]) -> NDArray[np.float32]:
+    """These rows, [rows, K]."""
     k = len(layout.of_k)
     values = _values(named["weights"], layout, layout.of_n[rows][:, None] + layout.of_k)
     for name, apply in _PARAMETERS:
@@ -93,30 +96,33 @@ def _read(named: dict[str, torch.Tensor], layout: _Layout, rows: torch.Tensor) -
             groups = parameter.shape[1]
             group = inferred_group(k, groups, layout.group) or k
             if groups * group == k:
-                grouped = values.view(len(rows), groups, group)
-                values = apply(grouped, parameter[..., None]).view(-1, k)
+                grouped = values.reshape(len(rows), groups, group)
+                apply(grouped, parameter[..., None], out=grouped)
             else:
-                values = apply(values, parameter.repeat_interleave(group, 1)[:, :k])
+                apply(values, parameter.repeat(group, 1)[:, :k], out=values)
     return values
 
 
-def _values(data: torch.Tensor, layout: _Layout, places: torch.Tensor) -> torch.Tensor:
-    """The elements at these places, in elements, as float32."""
+def _values(data: NDArray[Any], layout: _Layout, places: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The elements at these places, in elements."""
     if layout.data_type not in SUB_BYTE:
-        return data.view(dtype_of(layout.data_type))[places].float()
+        return data.view(numpy_dtype(layout.data_type))[places].astype(np.float32)
     bits = TYPES[layout.data_type].bits
     first = places * bits
-    two = data[first >> 3].int() | data[(first + bits - 1) >> 3].int() << 8  # of one byte, or of two
-    codes = (two >> (first & 7) & (2**bits - 1)).to(torch.uint8)
+    # Of one byte, or of two.
+    two = data[first >> 3] | data[(first + bits - 1) >> 3].astype(np.int32) << 8
+    codes = (two >> (first & 7) & (2**bits - 1)).astype(np.uint8)
     if layout.data_type == "s4":
-        return ((codes ^ 8).to(torch.int8) - 8).float()
-    return _F4_E2M1[codes.int()] if layout.data_type == "f4_e2m1" else codes.float()
+        return ((codes ^ 8).astype(np.int8) - 8).astype(np.float32)
+    return _F4_E2M1[codes] if layout.data_type == "f4_e2m1" else codes.astype(np.float32)
 
 
-def _parameter(data: torch.Tensor, about: tuple[DataType, list[int]], rows: torch.Tensor) -> torch.Tensor:
-    """A parameter of these rows as float32, [rows, groups]."""
+def _parameter(
+    data: NDArray[Any], about: tuple[DataType, list[int]], rows: NDArray[Any]
+) -> NDArray[np.float32]:
+    """A parameter of these rows, [rows, groups]."""
     data_type, shape = about
-    values = data.view(dtype_of(data_type)).reshape(shape if len(shape) == 2 else (1, 1))
-    if values.numel() == 1:
-        return values.float().expand(len(rows), -1)
-    return values[:, rows].T.float()
+    values = data.view(numpy_dtype(data_type)).reshape(shape if len(shape) == 2 else (1, 1))
+    if values.size == 1:
+        return np.broadcast_to(values.astype(np.float32), (len(rows), 1))
+    return values[:, rows].T.astype(np.float32)

@@ -10,10 +10,12 @@ import transformers
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
-from zemm._torch_calls import attend
+from zemm.dtypes import dtype_name
+from zemm._layers.attention import WIDTHS, Attention, call_of, host_engine, number_of
+from zemm.torch._calls import keep_attention
 
 _NAME = "zemm_decode"
-_LANES = 16  # of whose multiples attend() takes heads
+_TYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 _library = torch.library.Library("zemm", "FRAGMENT")
 _library.define(
@@ -22,28 +24,38 @@ _library.define(
 )
 
 
+def _asked(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None, scale: float
+) -> Attention:
+    batch, heads, tokens, width = k.shape
+    shared, masks = q.shape[1] // heads, 0 if mask is None else len(mask)
+    strides = k.stride()[:3], v.stride()[:3]
+    return Attention(dtype_name(q.dtype), batch, heads, shared, tokens, width, *strides, masks, scale)
+
+
 def _attend(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None, scale: float
 ) -> torch.Tensor:
     """[batch, 1, heads, width] of q [batch, heads, 1, width], k and v [batch, fewer heads, tokens, width],
-    all float32 on the host. mask: booleans [batch or 1, 1, 1, tokens]."""
-    q, k, v = (
-        q.contiguous(),
-        k if k.stride(3) == 1 else k.contiguous(),
-        v if v.stride(3) == 1 else v.contiguous(),
-    )
-    batch, heads, tokens, width = k.shape
-    places, step = 0, 0
-    if mask is not None:
-        mask = mask.contiguous()
-        places, step = mask.data_ptr(), tokens if mask.shape[0] > 1 else 0
-    y = q.new_empty(batch, 1, q.shape[1], width)
-    scratch = q.new_empty(4 * (tokens + 2 * _LANES))
-    attend(
-        q.data_ptr(), k.data_ptr(), v.data_ptr(), places, y.data_ptr(), scratch.data_ptr(),
-        batch, heads, q.shape[1] // heads, tokens, width, *k.stride()[:3], *v.stride()[:3], step, scale,
-    )  # fmt: skip
-    return y
+    all of one type on the host. mask: booleans [batch or 1, 1, 1, tokens]."""
+    return attend(q, k, v, mask, scale)[0]
+
+
+def attend(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None, scale: float
+) -> tuple[torch.Tensor, int]:
+    """The same, and the number of this thread's call for other tensors of these strides; 0: it has none."""
+    has_call = k.stride(3) == v.stride(3) == 1
+    if not has_call:
+        k, v = k.contiguous(), v.contiguous()
+    q = q.contiguous()
+    y = q.new_empty(q.shape[0], 1, *q.shape[1::2])
+    tensors = [q, y, k, v] + ([] if mask is None else [mask.contiguous()])
+    asked = _asked(q, k, v, mask, scale)
+    call, number = call_of(asked), number_of(asked)
+    call.run([tensor.data_ptr() for tensor in tensors])
+    keep_attention(call, number, q.dtype)
+    return y, number if has_call else 0
 
 
 def _fake(q: torch.Tensor, *args: Any) -> torch.Tensor:
@@ -59,10 +71,11 @@ OPERATOR = torch.ops.zemm.attention.default
 def _is_taken(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None) -> bool:
     """Whether zemm::attention computes it."""
     return (
-        all(one.dtype is torch.float32 for one in (q, k, v))
+        q.dtype in _TYPES
+        and q.dtype is k.dtype is v.dtype
         and k.shape == v.shape
         and q.shape[3] == k.shape[3]
-        and k.shape[3] % _LANES == 0
+        and k.shape[3] in WIDTHS
         and (mask is None or (mask.dtype is torch.bool and mask.shape in _masks(q, k)))
     )
 
@@ -105,13 +118,17 @@ AttentionMaskInterface.register(_NAME, sdpa_mask)
 
 @contextmanager
 def decode_attention(model: torch.nn.Module) -> Iterator[None]:
-    """Has the modules that use "sdpa" use the attention above."""
+    """Has the modules that use "sdpa" use the attention above, if there is a device for it."""
     found = {
         id(config): config
         for part in model.modules()
         if (config := getattr(part, "config", None)) is not None
     }
-    configs = [config for config in found.values() if getattr(config, "_attn_implementation", None) == "sdpa"]
+    configs = [
+        config
+        for config in found.values()
+        if getattr(config, "_attn_implementation", None) == "sdpa" and host_engine() is not None
+    ]
     for config in configs:
         config._attn_implementation = _NAME
     try:

@@ -20,12 +20,13 @@ from zemm._torch_calls import step_with
 from zemm.torch._calls import NUMBERS
 from zemm.torch._found import find
 from zemm.transformers._decode_attention import OPERATOR as ATTENTION
+from zemm.transformers._decode_attention import attend
 
 _log = logging.getLogger("zemm")
 _Compiled = tuple[Callable[..., Any], Callable[[tuple[Any, ...]], tuple[Any, ...]]]
 LINEAR = torch.ops.zemm.linear.default
 # entry_t of torch_calls/step.hpp. Row 0 has the address of step() as its kind.
-_ENTRY = np.dtype([("kind", "i8"), ("layer", "u8"), ("in_features", "i8"), ("scale", "f8")])
+_ENTRY = np.dtype([("kind", "i8"), ("layer", "u8"), ("in_features", "i8"), ("layout", "i8", 11)])
 _KINDS = {LINEAR: 1, ATTENTION: 2}
 # The whole function is in the compiled code, so that it does not look for a symbol of this process.
 _SHIM = """\
@@ -76,7 +77,7 @@ class _Call:
             _KINDS.get(self._operator, 0),
             0,
             node.args[2] if self._is_linear else 0,
-            node.args[4] if node.target is ATTENTION else 0,
+            0,
         )
 
     def layers(self) -> list[int]:
@@ -85,13 +86,15 @@ class _Call:
 
     def bound(self, given: tuple[Any, ...]) -> Callable[[list[torch.Tensor]], tuple[torch.Tensor, int]]:
         """The call with the layers among the graph's arguments. A function from inputs to the result and the
-        number of the layer, which is 0 of other operators."""
+        number of the layer or of attention, which is 0 of other operators."""
         own = [[given[place] for place in arg] if _is_layer(arg) else arg for arg in self._args]
 
         def call(inputs: list[torch.Tensor]) -> tuple[torch.Tensor, int]:
             args = list(own)
             for at, x in zip(self._inputs, inputs, strict=True):
                 args[at] = x
+            if self._operator is ATTENTION:
+                return attend(*args)
             y = self._operator(*args)
             return y, find(args[1])._calls.number if self._is_linear else 0
 
@@ -114,6 +117,9 @@ class _Table:
 
     def run(self, row: int, inputs: list[torch.Tensor]) -> torch.Tensor:
         y, self._entries["layer"][row] = self._calls[row - 1](inputs)
+        if self._entries["kind"][row] == _KINDS[ATTENTION]:
+            k, v = inputs[1:3]
+            self._entries["layout"][row] = (*k.shape[:3], *k.stride(), *v.stride())
         return y
 
 

@@ -8,6 +8,7 @@
 #include "border/border.h"
 #include "border/entry_points.h"
 #include "command_list.h"
+#include "stream/crew.h"
 
 namespace ze_cpu {
 namespace {
@@ -103,9 +104,11 @@ ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hComman
 }
 
 ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void *ptr,
-                                              size_t) {
+                                              size_t size) {
     check_append(hCommandList, 0, nullptr);
     need_pointers(ptr);
+    if (hCommandList->submission)
+        crew::fetch(ptr, size);
     return ZE_RESULT_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 #include "crew.h"
 
 #include <algorithm>
+#include <array>
 #include <cfenv>
 #include <charconv>
 #include <climits>
@@ -37,6 +38,13 @@ struct Shared {
     std::mutex running;                                      // one job at a time
     uint32_t started = 0;                                    // helpers; under `running`
     bool is_complete = false;                                // no more are started; under `running`
+    // What helpers read ahead between two jobs, under the next one's number. They take pieces from the end.
+    struct Range {
+        std::atomic<const char *> begin;
+        std::atomic<int> pieces{0};
+    };
+    alignas(64) std::array<Range, 4> ranges;
+    std::atomic<uint32_t> ranges_used{0};
 };
 Shared &shared = *new Shared; // helpers use it while the process ends
 
@@ -79,6 +87,24 @@ bool do_part(uint32_t number) {
     }
 }
 
+constexpr size_t piece_bytes = 2048; // which takes less than waiting does
+
+/// Reads a piece of memory into the caches of this thread. Returns false if there is none to read.
+bool fetch_piece() {
+    for (Shared::Range &range : shared.ranges) {
+        if (range.pieces.load(std::memory_order_relaxed) <= 0)
+            continue;
+        const int piece = range.pieces.fetch_sub(1, std::memory_order_acquire) - 1;
+        if (piece < 0)
+            continue;
+        const char *const begin = range.begin.load(std::memory_order_relaxed) + size_t(piece) * piece_bytes;
+        for (size_t i = 0; i < piece_bytes; i += 64)
+            _mm_prefetch(begin + i, _MM_HINT_T1);
+        return true;
+    }
+    return false;
+}
+
 /// Waits in a loop for another job than the last one, at most as long as `patience` says. Returns whether
 /// there is one. If another thread has had the CPU meanwhile, patience becomes less.
 bool wait_in_loop(uint32_t last, float &patience) {
@@ -89,7 +115,8 @@ bool wait_in_loop(uint32_t last, float &patience) {
         for (int i = 0; i < looks; i++) {
             if (number_of_job() != last)
                 return true;
-            _mm_pause();
+            if (!fetch_piece())
+                _mm_pause();
         }
         const uint64_t before = timestamp_now();
         sched_yield();
@@ -175,6 +202,9 @@ bool run(Job &job) {
     shared.least.store(uint32_t(least), std::memory_order_relaxed);
     shared.threads.store(threads, std::memory_order_relaxed);
     shared.done.store(0, std::memory_order_relaxed);
+    for (Shared::Range &range : shared.ranges)
+        range.pieces.store(0, std::memory_order_relaxed);
+    shared.ranges_used.store(0, std::memory_order_relaxed);
     const uint32_t number = number_of_job() + 1;
     const uint64_t start = timestamp_now();
     shared.ticket.store(uint64_t(number) << 32); // sequentially consistent, as is the look for sleepers
@@ -192,6 +222,16 @@ bool run(Job &job) {
     const float took = float(timestamp_now() - start) / float(items) * float(std::min(items, threads));
     job.item_ns.store(item_ns == 0 ? took : 0.75f * item_ns + 0.25f * took, std::memory_order_relaxed);
     return true;
+}
+
+void fetch(const void *begin, size_t bytes) {
+constexpr size_t most_bytes = size_t(1) << 20; // of a cache of one core
+    const uint32_t used = shared.ranges_used.fetch_add(1, std::memory_order_relaxed);
+    if (used >= shared.ranges.size())
+        return;
+    shared.ranges[used].begin.store(static_cast<const char *>(begin), std::memory_order_relaxed);
+    shared.ranges[used].pieces.store(int(std::min(bytes, most_bytes) / piece_bytes),
+                                     std::memory_order_release);
 }
 
 void prepare() {

@@ -28,6 +28,10 @@ protected:
 /// has done nothing, while another thread's job has the helpers.
 bool run(Job &job);
 
+/// Has helpers that wait in a loop read memory into their caches, which is not a read for anybody else: any
+/// address may be given. They end where a job begins. A few such calls between two jobs are heeded.
+void fetch(const void *begin, size_t bytes);
+
 /// Notes the CPUs of the calling thread as those of all helpers, and reads the variable ZEMM_SPIN_US: how
 /// long a helper waits in a loop, 0 to 1000 us. Other values count as if it were not set.
 void prepare();

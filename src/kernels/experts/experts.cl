@@ -3,26 +3,9 @@
 // time, so that one module serves all models.
 #define WITHOUT_SMALL_FLOATS
 #include "args/experts_args.h"
-#include "arithmetic/data_type.h"
+#include "arithmetic/float_tensors.h"
 
 typedef global const long *columns_of_expert; // 0: columns as they come
-
-static inline float16 load16(bytes p, int type, long i) {
-    return type == DT_F32 ? load16_f32(p, i) : type == DT_F16 ? load16_f16(p, i) : load16_bf16(p, i);
-}
-
-static inline float load1(bytes p, int type, long i) {
-    return type == DT_F32 ? load_f32(p, i) : type == DT_F16 ? load_f16(p, i) : load_bf16(p, i);
-}
-
-static inline void store16(global uchar *p, int type, long i, float16 x) {
-    if (type == DT_F32)
-        store16_f32(p, i, x);
-    else if (type == DT_F16)
-        store16_f16(p, i, x);
-    else
-        store16_bf16(p, i, x);
-}
 
 // The columns from `at` on of a row that begins at element `row` and of which every `step`-th element counts,
 // from `first` on.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptors of primitives for the Python package alone: one implementation without attributes, in any
+// types and sizes that its text names.
+#pragma once
+
+#include <initializer_list>
+
+#include "primitive/sequence.hpp"
+#include "reorder/launches.hpp"
+
+namespace zemm {
+
+inline memory_desc dense(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t dt) {
+    return md_with_strides(int(dims.size()), dims.begin(), dt, nullptr);
+}
+
+class internal_desc : public zemm_primitive_desc {
+public:
+    explicit internal_desc(zemm_engine_t e) : zemm_primitive_desc(e) {}
+
+    zemm_primitive_kind_t kind() const override { return zemm_undefined_primitive; }
+    const zemm_primitive_attr &attr() const override { return attr_; }
+    bool empty() const override { return false; }
+    bool next_impl() override { return false; }
+    std::unique_ptr<zemm_primitive> create(cache_result &found) const override {
+        return std::make_unique<sequence_primitive>(
+            clone(), get_sequence(*this, found, [&] { return launches(); }), reorder::copy_launch);
+    }
+    std::vector<ze::kernel_source> sources() const override { return launches().sources(); }
+    std::vector<const memory_desc *> key_tensors() const override { return {}; }
+
+private:
+    virtual sequence launches() const = 0;
+
+    const zemm_primitive_attr attr_ = {};
+};
+
+} // namespace zemm
