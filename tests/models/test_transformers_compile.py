@@ -10,13 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import zemm
 from support_checkpoints import torch, transformers
 from support_smollm2 import FILE, FOLDER
 from zemm.torch._calls import NUMBERS
-from zemm.transformers import _step_operator
+from zemm.transformers import _step_inputs, _step_operator
 from zemm.transformers._decode_attention import OPERATOR as ATTENTION
 from zemm.transformers._decode_attention import attend
 
@@ -33,9 +32,11 @@ MANY = {**GREEDY, "max_new_tokens": 200}
 
 
 def small(name: str, folder: Path) -> Any:
-    more = {"sliding_window": 64, "layer_types": ["sliding_attention", "full_attention"]}
+    more: dict[str, Any] = {"sliding_window": 64} if name in ("Gemma3", "Mistral") else {}
+    if name == "Gemma3":
+        more["layer_types"] = ["sliding_attention", "full_attention"]
     kind = "Gemma3Text" if name == "Gemma3" else name
-    config = getattr(transformers, f"{kind}Config")(**SIZES, **(more if name == "Gemma3" else {}))
+    config = getattr(transformers, f"{kind}Config")(**SIZES, **more)
     torch.manual_seed(0)
     getattr(transformers, f"{name}ForCausalLM")(config).save_pretrained(folder)
     quantised = zemm.transformers.ZemmConfig(bits=8, group=32)
@@ -132,6 +133,38 @@ def test_steps(name: str, tmp_path: Path, graphs: list[Any], looked_up: list[Any
     assert len(graphs) == 2 * GRAPHS[name]
     assert len(looked_up) == 3 * GRAPHS[name]
     assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize("given", ["ids", "no mask", "embeddings", "a mask with holes"])
+@pytest.mark.parametrize("name", [*GRAPHS, "Mistral"])
+def test_arguments_of_steps(
+    name: str, given: str, tmp_path: Path, graphs: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are made here are those of Transformers."""
+    found, make = [], _step_inputs.StepInputs.__call__
+
+    def compared(self: Any, ids: Any, kwargs: Any) -> Any:
+        made = make(self, ids, kwargs)
+        if made is not None:
+            expected = model_class.prepare_inputs_for_generation(model, ids, **kwargs)
+            found.append(self._is_equal(made, expected))
+        return made
+
+    monkeypatch.setattr(_step_inputs.StepInputs, "__call__", compared)
+    model = small(name, tmp_path)
+    model_class = type(model)
+    zemm.transformers.compile(model, max_length=128)
+    for count in (1, 4):
+        inputs = prompts(count)
+        if given == "no mask":
+            del inputs["attention_mask"]
+        elif given == "embeddings":
+            inputs["inputs_embeds"] = model.get_input_embeddings()(inputs.pop("input_ids"))
+        elif given == "a mask with holes":
+            inputs["attention_mask"][:, 5] = 0
+        model.generate(**inputs, max_new_tokens=12, do_sample=False)
+    assert all(found)
+    assert len(found) == (2 * 10 if name in ("Llama", "Qwen3") else 0)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +309,7 @@ def test_other_layers(tmp_path: Path, graphs: list[Any]) -> None:
 
 
 def test_calls_of_python(tmp_path: Path, graphs: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first one of each layer."""
+    """The first one of each layer, and of attention in each block."""
     model, found = small("Llama", tmp_path), []
     run = _step_operator._Table.run
     monkeypatch.setattr(
@@ -285,7 +318,7 @@ def test_calls_of_python(tmp_path: Path, graphs: list[Any], monkeypatch: pytest.
     zemm.transformers.compile(model)
     model.generate(**prompts(1), **GREEDY)
     layers = [part for part in model.modules() if isinstance(part, zemm.torch.QuantLinear)]
-    assert len(found) == len(set(found)) == len(layers)
+    assert len(found) == len(set(found)) == len(layers) + model.config.num_hidden_layers
 
 
 def test_exceptions(tmp_path: Path, graphs: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

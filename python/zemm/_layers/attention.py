@@ -72,7 +72,8 @@ class AttentionCall:
     def usual(self) -> tuple[tuple[int, int, int, int], Any]:
         """As LinearCall.usual()."""
         pointers = self._chain, self._stream._handle
-        return (library.CHAIN_RUN, *map(library.address, pointers), 0), (self._keep, pointers)
+        chain, stream = map(library.address, pointers)
+        return (library.CHAIN_RUN, chain, stream, 0), (self._keep, pointers)
 
 
 class _Calls(threading.local):

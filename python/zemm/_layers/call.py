@@ -176,7 +176,8 @@ class LinearCall:
         if not (self._on_host and self._is_usual) or self._grouped:
             return None
         pointers = self._chain, self.own_stream._handle, self._scratch
-        return (library.CHAIN_RUN, *map(library.address, pointers)), (self.keep, pointers)
+        chain, stream, scratch = map(library.address, pointers)
+        return (library.CHAIN_RUN, chain, stream, scratch), (self.keep, pointers)
 
     @property
     def impl_info(self) -> str:

@@ -14,6 +14,7 @@ from zemm.errors import InvalidArgumentsError
 from zemm.torch._threads import threads
 from zemm.transformers._decode_attention import decode_attention
 from zemm.transformers._replay import Counts, Recorded, Replay, cache_of, is_static
+from zemm.transformers._step_inputs import StepInputs, has_usual_inputs
 from zemm.transformers._step_operator import compiled_step
 
 _log = logging.getLogger("zemm")
@@ -54,7 +55,8 @@ def compile(model: Any, *, max_length: int | None = None) -> Any:
     if "generate" in vars(model):
         raise InvalidArgumentsError("model has a generate() of its own: it is compiled already")
     steps = _Steps(model, max_length)
-    model.forward, model.generate = _as(model.forward, steps.forward), _as(model.generate, steps.generate)
+    for name in ("forward", "generate", "prepare_inputs_for_generation"):
+        setattr(model, name, _as(getattr(model, name), getattr(steps, name)))
     return model
 
 
@@ -69,10 +71,12 @@ def _as(original: Callable[..., Any], made: Callable[..., Any]) -> Callable[...,
 
 
 class _Local(threading.local):
-    """Of a thread. call: the last one of a graph. replay: repeats it; it is made within generate() alone."""
+    """Of a thread. call: the last one of a graph. replay: repeats it. inputs: makes the arguments of steps.
+    All are made within generate() alone."""
 
     call: Recorded | None = None
     replay: Replay | None = None
+    inputs: StepInputs | None = None
     is_generating = False
 
 
@@ -82,6 +86,8 @@ class _Steps:
     def __init__(self, model: Any, max_length: int | None) -> None:
         self._model, self._max_length = model, max_length
         self._forward, self._generate = model.forward, model.generate
+        self._prepare = model.prepare_inputs_for_generation
+        self._has_usual_inputs = has_usual_inputs(type(model))
         self._compiled = torch.compile(self._forward, fullgraph=True, dynamic=False, backend=self._backend)
         self._hooks = _hooks(model)
         self._is_refused = False
@@ -93,8 +99,20 @@ class _Steps:
         try:
             return self._generate(*args, **{**kwargs, **self._settings(args, kwargs)})
         finally:
-            local.is_generating, local.call, local.replay = False, None, None  # they keep the cache alive
+            local.is_generating = False
+            local.call = local.replay = local.inputs = None  # they keep the cache alive
             threads.give_back()
+
+    def prepare_inputs_for_generation(self, *args: Any, **kwargs: Any) -> Any:
+        local = self._local
+        is_step = len(args) == 1 and kwargs.get("next_sequence_length") == 1 and is_static(cache_of(kwargs))
+        if not (local.is_generating and self._has_usual_inputs and is_step):
+            return self._prepare(*args, **kwargs)
+        if local.inputs is not None and (made := local.inputs(args[0], kwargs)) is not None:
+            return made
+        made = self._prepare(*args, **kwargs)
+        local.inputs = StepInputs(args[0], kwargs, made)
+        return made
 
     def _settings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """What generate() is told besides its arguments."""

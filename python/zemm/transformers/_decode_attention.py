@@ -10,8 +10,8 @@ import transformers
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
-from zemm.dtypes import dtype_name
 from zemm._layers.attention import WIDTHS, Attention, call_of, host_engine, number_of
+from zemm.dtypes import dtype_name
 from zemm.torch._calls import keep_attention
 
 _NAME = "zemm_decode"

@@ -90,7 +90,7 @@ class _Call:
         own = [[given[place] for place in arg] if _is_layer(arg) else arg for arg in self._args]
 
         def call(inputs: list[torch.Tensor]) -> tuple[torch.Tensor, int]:
-            args = list(own)
+            args: list[Any] = list(own)
             for at, x in zip(self._inputs, inputs, strict=True):
                 args[at] = x
             if self._operator is ATTENTION:
