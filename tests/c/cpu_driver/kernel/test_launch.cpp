@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches of several kernels whose group counts are in memory. Cooperative launches, and launches that bring
 // their arguments along.
+#include <chrono>
 #include <thread>
 
 #include "ze_test.h"
@@ -152,6 +153,30 @@ TEST(launches_in_turns) {
             launch(urgent, kernel, size, 1);
     for (int i = 0; i < 1000; i++)
         CHECK(counts[i] == 10000 * (1 + (i < 2) + (i < 3) + (i < 40)));
+}
+
+/// Prefetches read any address ahead, also of memory that is not there any more, and more often than is
+/// heeded.
+TEST(prefetches) {
+    constexpr int launches = 200;
+    const auto kernel = make_kernel("count_groups", loaded("launches.spv"));
+    const auto urgent = urgent_list();
+    const auto counts = zeros<int>(64 * sizeof(int));
+    set_arg(kernel, 0, counts);
+    set_arg(kernel, 1, 64);
+    set_arg(kernel, 2, 1);
+    const auto anywhere = reinterpret_cast<const void *>(uintptr_t(4096));
+    for (int times = 1; times <= launches; times++) {
+        launch(urgent, kernel, 64, 1);
+        for (size_t size : {size_t(1), size_t(100'000), SIZE_MAX})
+            for (const void *at : {static_cast<const void *>(&counts[0]), anywhere})
+                OK(ze.zeCommandListAppendMemoryPrefetch(urgent, at, size));
+        REFUSED(INVALID_NULL_POINTER, ze.zeCommandListAppendMemoryPrefetch(urgent, nullptr, 1));
+        if (times % 20 == 0)
+            std::this_thread::sleep_for(std::chrono::microseconds(200)); // for the helpers
+    }
+    for (int i = 0; i < 64; i++)
+        CHECK(counts[i] == launches);
 }
 
 /// The kernel itself runs on other lists, with an event, in larger work-groups, from an offset on, and where
