@@ -8,6 +8,7 @@
 #include "common/names.hpp"
 #include "kernels/args/attention_args.h"
 #include "primitive/internal_desc.hpp"
+#include "reorder/launches.hpp"
 
 namespace zemm::attention {
 
@@ -50,7 +51,8 @@ zemm_dim_t rows_of(const zemm_attention_t &a, zemm_dim_t cores) {
 
 class primitive_desc : public internal_desc {
 public:
-    primitive_desc(zemm_engine_t e, const zemm_attention_t &a) : internal_desc(e), asked_(a) {
+    primitive_desc(zemm_engine_t e, const zemm_attention_t &a)
+        : internal_desc(e, reorder::copy_launch), asked_(a) {
         const memory_desc rows = dense({a.batch, a.heads, a.shared, a.width}, a.type);
         arguments[ZEMM_ARG_SRC] = {.md = rows};
         arguments[ZEMM_ARG_DST] = {.md = rows};

@@ -8,6 +8,7 @@
 #include "common/names.hpp"
 #include "kernels/args/experts_args.h"
 #include "primitive/internal_desc.hpp"
+#include "reorder/launches.hpp"
 
 namespace zemm::experts {
 
@@ -75,7 +76,8 @@ kernels::experts_arguments fixed_of(const zemm_experts_t &s) {
 
 class primitive_desc : public internal_desc {
 public:
-    primitive_desc(zemm_engine_t e, const zemm_experts_t &s) : internal_desc(e), step_(s) {
+    primitive_desc(zemm_engine_t e, const zemm_experts_t &s)
+        : internal_desc(e, reorder::copy_launch), step_(s) {
         arguments = arguments_of(s);
     }
 

@@ -6,7 +6,6 @@
 #include <initializer_list>
 
 #include "primitive/sequence.hpp"
-#include "reorder/launches.hpp"
 
 namespace zemm {
 
@@ -16,7 +15,7 @@ inline memory_desc dense(std::initializer_list<zemm_dim_t> dims, zemm_data_type_
 
 class internal_desc : public zemm_primitive_desc {
 public:
-    explicit internal_desc(zemm_engine_t e) : zemm_primitive_desc(e) {}
+    internal_desc(zemm_engine_t e, copy_maker *make_copy) : zemm_primitive_desc(e), make_copy_(make_copy) {}
 
     zemm_primitive_kind_t kind() const override { return zemm_undefined_primitive; }
     const zemm_primitive_attr &attr() const override { return attr_; }
@@ -24,7 +23,7 @@ public:
     bool next_impl() override { return false; }
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override {
         return std::make_unique<sequence_primitive>(
-            clone(), get_sequence(*this, found, [&] { return launches(); }), reorder::copy_launch);
+            clone(), get_sequence(*this, found, [&] { return launches(); }), make_copy_);
     }
     std::vector<ze::kernel_source> sources() const override { return launches().sources(); }
     std::vector<const memory_desc *> key_tensors() const override { return {}; }
@@ -32,6 +31,7 @@ public:
 private:
     virtual sequence launches() const = 0;
 
+    copy_maker *const make_copy_;
     const zemm_primitive_attr attr_ = {};
 };
 

@@ -225,7 +225,7 @@ bool run(Job &job) {
 }
 
 void fetch(const void *begin, size_t bytes) {
-constexpr size_t most_bytes = size_t(1) << 20; // of a cache of one core
+    constexpr size_t most_bytes = size_t(1) << 20; // of a cache of one core
     const uint32_t used = shared.ranges_used.fetch_add(1, std::memory_order_relaxed);
     if (used >= shared.ranges.size())
         return;
