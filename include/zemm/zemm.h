@@ -383,6 +383,19 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_offsets(zemm_primitive_attr_t att
                                                        int group_ndims, const zemm_dims_t group_dims,
                                                        zemm_data_type_t data_type);
 
+/* An extension of zemm: scales, and offsets, of integer weights in two levels, as the K-quants of GGUF have
+ * them. Scales are then s8 or u8, each multiplied by the factor of its group, and so are offsets. arg is
+ * ZEMM_ARG_WEIGHTS, data_type is f16, bf16 or f32. The mask is that of the scales or offsets, and groups are
+ * multiples of theirs along K and the same along N; scales have several groups along K. The factors are set
+ * first: without them the setters of scales and offsets refuse integers. They are passed at execution as
+ * ZEMM_ARG_ATTR_SCALE_FACTORS | ZEMM_ARG_WEIGHTS and ZEMM_ARG_ATTR_OFFSET_FACTORS | ZEMM_ARG_WEIGHTS. */
+zemm_status_t ZEMM_API zemm_primitive_attr_set_scale_factors(zemm_primitive_attr_t attr, int arg, int mask,
+                                                             int group_ndims, const zemm_dims_t group_dims,
+                                                             zemm_data_type_t data_type);
+zemm_status_t ZEMM_API zemm_primitive_attr_set_offset_factors(zemm_primitive_attr_t attr, int arg, int mask,
+                                                              int group_ndims, const zemm_dims_t group_dims,
+                                                              zemm_data_type_t data_type);
+
 /* Announces that the caller passes the sums of the integer src over groups along K, for example
  * because it computed them when it quantised src. With them zero points of weights cost nothing in
  * the K loop. Source: oneDNN RFC "User's Precomputed Reductions for GeMM".
