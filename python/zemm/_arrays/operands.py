@@ -230,11 +230,16 @@ def weights_zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def offset_values(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Offsets of weights: floats. Integers and float64 become float32."""
+    """Offsets of weights, or factors: floats. Integers and float64 become float32."""
     array = check.array(values, name)
     if array.dtype.kind in "iu":
         array = array.astype(np.float32)
     return _of_type(as_float32(array, name), name, _OFFSET_TYPES)
+
+
+def factored_values(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Scales or offsets that have factors: integers of 8 bits."""
+    return _of_type(check.array(values, name), name, ("s8", "u8"))
 
 
 def _integers_of_32_bits(values: ArrayLike, name: str) -> NDArray[Any]:
