@@ -3,14 +3,12 @@
 
 import itertools
 
-import numpy as np
 import pytest
 import zemm
-from support_calls import Call, fill, make_pd, result, run
+from support_calls import run
 from support_cases import ANY, Problem, shape
 from support_rows import BY_NAME
 from support_tiers import POLICY_ROWS, SMALL_ROWS, in_turns, takes
-from zemm.benchdnn.grammar import arguments as args
 
 WEIGHTS = zemm.ARG_WEIGHTS
 SCALES, OFFSETS = zemm.ARG_ATTR_SCALES | WEIGHTS, zemm.ARG_ATTR_OFFSETS | WEIGHTS
@@ -79,5 +77,3 @@ def member(number: int) -> Problem:
 @pytest.mark.parametrize("number", range(2 * len(KINDS)))
 def test_family(number: int) -> None:
     run(member(number))
-
-

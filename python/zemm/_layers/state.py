@@ -2,7 +2,8 @@
 """A layer as plain arrays.
 
 They are "values", "scales", "zero_points", "offsets", "scale_factors", "offset_factors" and "bias" (those
-that the layer has), and "config", JSON as bytes. Values are row-major, not packed, so that they serve any machine.
+that the layer has), and "config", JSON as bytes. Values are row-major, not packed, so that they serve any
+machine.
 """
 
 import json

@@ -18,7 +18,7 @@ from zemm._arrays.torch_tensors import dtype_of
 from zemm._library.lists import TYPES
 from zemm.dtypes import SUB_BYTE, numpy_dtype
 from zemm.memory_desc import MemoryDesc
-from zemm.torch._parts import NAMES
+from zemm.torch._parts import named
 from zemm.words import DataType
 
 # In the order in which they change a value.
@@ -65,8 +65,8 @@ def _offsets(md: MemoryDesc, axis: int) -> torch.Tensor:
 def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The rows with these indices, [.., K], computed in float32 and rounded to dtype. IndexError: there is
     no such row."""
-    named = dict(zip(NAMES, parts, strict=True))
-    layout = _layout(named["config"].numpy().tobytes())
+    found = named(parts)
+    layout = _layout(found["config"].numpy().tobytes())
     rows = ids.reshape(-1).long()
     k, count = len(layout.of_k), len(layout.of_n)
     if rows.numel():
@@ -78,19 +78,22 @@ def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) 
     y = torch.empty((len(rows), k), dtype=dtype, device="cpu")
     step = max(1, _PIECE // k)
     for first in range(0, len(rows), step):
-        y[first : first + step] = _read(named, layout, rows[first : first + step])
+        y[first : first + step] = _read(found, layout, rows[first : first + step])
     return y.reshape(*ids.shape, k)
 
 
-def _read(named: dict[str, torch.Tensor], layout: _Layout, rows: torch.Tensor) -> torch.Tensor:
+def _read(found: dict[str, torch.Tensor], layout: _Layout, rows: torch.Tensor) -> torch.Tensor:
     """These rows as float32, [rows, K]."""
     k = len(layout.of_k)
-    values = _values(named["weights"], layout, layout.of_n[rows][:, None] + layout.of_k)
+    values = _values(found["weights"], layout, layout.of_n[rows][:, None] + layout.of_k)
     for name, apply in _PARAMETERS:
         if name in layout.arrays:
             place = "zero_points" if name == "offsets" else name  # they share a part
-            parameter = _parameter(named[place], layout.arrays[name], rows)
+            parameter = _parameter(found[place], layout.arrays[name], rows)
             groups = parameter.shape[1]
+            if (level := f"{name[:-1]}_factors") in layout.arrays:
+                factors = _parameter(found[level], layout.arrays[level], rows)
+                parameter = parameter * factors.repeat_interleave(groups // factors.shape[1], 1)
             group = inferred_group(k, groups, layout.group) or k
             if groups * group == k:
                 grouped = values.view(len(rows), groups, group)
