@@ -59,14 +59,16 @@ def module_of(kind: str, seed: int = 1) -> Any:
         codes = torch.randint(0, 256, (N, K // 2), generator=generator, dtype=torch.uint8)
         scales, offsets = torch.randint(1, 64, (2, N, K // GROUP), generator=generator, dtype=torch.uint8)
         factors = torch.randn((2, N, K // (2 * GROUP)), generator=generator).half() / 64
-        more: Any = {"offsets": offsets, "offset_factors": factors[1], "activation": "int8"}
+        more: dict[str, Any] = {}
+        if kind == "factors, int8":
+            more = {"offsets": offsets, "offset_factors": factors[1], "activation": "int8"}
         layer = zemm.Linear.from_quantized(
             codes,
             scales,
             scale_factors=factors[0],
             weights_dtype="u4",
             transposed=True,
-            **more if kind == "factors, int8" else {},
+            **more,
         )
         return zemm.torch.QuantLinear(layer)
     n, groups = N + 1, K // GROUP

@@ -167,9 +167,8 @@ class Tensor:
         self._check_activations(array, options)
         parts, data_type = self._multiplied(by_integers=array.dtype == np.int8)
         parameters: dict[str, Any] = {} if parts is None else _parameters(parts)
-        if "offsets" in parameters and sums is not None and group == Q8_1_GROUP:
-            assert self.minimums is not None
-            part = matmul(sums, self.minimums, engine=options.get("engine"))
+        if sums is not None and group == Q8_1_GROUP and (minimums := self.minimums) is not None:
+            part = matmul(sums, minimums, engine=options.get("engine"))
             options["post_ops"] = [("sub", part), *options.get("post_ops", ())]
             parameters = {name: values for name, values in parameters.items() if "offset" not in name}
         elif "offsets" in parameters:
