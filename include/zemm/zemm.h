@@ -383,12 +383,13 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_offsets(zemm_primitive_attr_t att
                                                        int group_ndims, const zemm_dims_t group_dims,
                                                        zemm_data_type_t data_type);
 
-/* An extension of zemm: scales, and offsets, of integer weights in two levels, as the K-quants of GGUF have
- * them. Scales are then s8 or u8, each multiplied by the factor of its group, and so are offsets. arg is
- * ZEMM_ARG_WEIGHTS, data_type is f16, bf16 or f32. The mask is that of the scales or offsets, and groups are
- * multiples of theirs along K and the same along N; scales have several groups along K. The factors are set
- * first: without them the setters of scales and offsets refuse integers. They are passed at execution as
- * ZEMM_ARG_ATTR_SCALE_FACTORS | ZEMM_ARG_WEIGHTS and ZEMM_ARG_ATTR_OFFSET_FACTORS | ZEMM_ARG_WEIGHTS. */
+/* An extension of zemm: scales, and offsets, of weights in two levels, as the K-quants of GGUF have them.
+ * With factors, scales are s8 or u8, and each is multiplied by the factor of its group; so are offsets. arg
+ * is ZEMM_ARG_WEIGHTS, data_type is f16, bf16 or f32. The mask has no bit that that of the scales (offsets)
+ * has not, and groups along K are multiples of theirs, or all of K. Factors are set first: without them the
+ * setters of scales and offsets refuse integers. They are passed at execution as
+ * ZEMM_ARG_ATTR_SCALE_FACTORS | ZEMM_ARG_WEIGHTS and ZEMM_ARG_ATTR_OFFSET_FACTORS | ZEMM_ARG_WEIGHTS.
+ * Creating the matmul's descriptor fails with unimplemented if scales with factors have one group of K. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scale_factors(zemm_primitive_attr_t attr, int arg, int mask,
                                                              int group_ndims, const zemm_dims_t group_dims,
                                                              zemm_data_type_t data_type);
