@@ -259,8 +259,9 @@ PyObject *add_call(PyObject *, PyObject *args) try {
     PyObject *keep;
     if (!PyArg_ParseTuple(args, "Ky#(KKKKKKK)(LLLLLLL)LLLiiKKKKO", &layer, &description, &size, &begins[0],
                           &begins[1], &begins[2], &begins[3], &begins[4], &begins[5], &begins[6], &sizes[0],
-                          &sizes[1], &sizes[2], &sizes[3], &sizes[4], &sizes[5], &sizes[6], &in_features, &out_features, &rows, &call.src_dtype,
-                          &call.dst_dtype, &run, &handle, &stream, &scratch, &keep))
+                          &sizes[1], &sizes[2], &sizes[3], &sizes[4], &sizes[5], &sizes[6], &in_features,
+                          &out_features, &rows, &call.src_dtype, &call.dst_dtype, &run, &handle, &stream,
+                          &scratch, &keep))
         return nullptr;
     call.layer = layer;
     call.description.assign(description, size);

@@ -239,7 +239,10 @@ def offset_values(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def factored_values(values: ArrayLike, name: str) -> NDArray[Any]:
     """Scales or offsets that have factors: integers of 8 bits."""
-    return _of_type(check.array(values, name), name, ("s8", "u8"))
+    array = check.array(values, name)
+    if (dtype := type_of(array, name)) not in ("s8", "u8"):
+        raise InvalidArgumentsError(f"{name} has type {dtype}, {name[:-1]}_factors multiply s8 or u8")
+    return array
 
 
 def _integers_of_32_bits(values: ArrayLike, name: str) -> NDArray[Any]:

@@ -76,7 +76,7 @@ def _cut_parameter(array: NDArray[Any], along: Along, at: slice, k: int) -> NDAr
     group the rows of each. Groups of factors may be cut into smaller ones."""
     if along == "N":
         return array[..., at] if array.shape[-1:] not in ((), (1,)) else array
-    if array.ndim < 2 or len(array) == 1:
+    if array.ndim < 2 or len(array) == 1 or k % len(array):  # with a shorter last group there is one part
         return array
     group = k // len(array)
     within = math.gcd(group, at.stop - at.start)
