@@ -70,7 +70,10 @@ static inline void load_column_scales(__private column_f *scale, ulong address, 
         for (int v = 0; v < NV; ++v)
             scale[v] = load_column_scale((bytes)address, data_type, begin + from->n0 + v * LANES);
     } else {
-        load_single_scales((__private float *)scale, address, t, data_type, begin, from->n0, from->columns);
+        column_f single[NV]; // scale, if a call wrote to it, would be in memory in the other cases, too
+        load_single_scales((__private float *)single, address, t, data_type, begin, from->n0, from->columns);
+        for (int v = 0; v < NV; ++v)
+            scale[v] = single[v];
     }
 }
 
