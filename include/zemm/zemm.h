@@ -385,11 +385,11 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_offsets(zemm_primitive_attr_t att
 
 /* An extension of zemm: scales, and offsets, of weights in two levels, as the K-quants of GGUF have them.
  * With factors, scales are s8 or u8, and each is multiplied by the factor of its group; so are offsets. arg
- * is ZEMM_ARG_WEIGHTS, data_type is f16, bf16 or f32. The mask has no bit that that of the scales (offsets)
- * has not, and groups along K are multiples of theirs, or all of K. Factors are set first: without them the
+ * is ZEMM_ARG_WEIGHTS, data_type is f16, bf16 or f32. The scales (offsets) have every bit of the mask in
+ * theirs, too. A group of K is a multiple of theirs, or all of K. Factors are set first: without them the
  * setters of scales and offsets refuse integers. They are passed at execution as
  * ZEMM_ARG_ATTR_SCALE_FACTORS | ZEMM_ARG_WEIGHTS and ZEMM_ARG_ATTR_OFFSET_FACTORS | ZEMM_ARG_WEIGHTS.
- * Creating the matmul's descriptor fails with unimplemented if scales with factors have one group of K. */
+ * unimplemented, when the matmul's descriptor is created: the scales have all of K as one group. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scale_factors(zemm_primitive_attr_t attr, int arg, int mask,
                                                              int group_ndims, const zemm_dims_t group_dims,
                                                              zemm_data_type_t data_type);
