@@ -383,6 +383,20 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_offsets(zemm_primitive_attr_t att
                                                        int group_ndims, const zemm_dims_t group_dims,
                                                        zemm_data_type_t data_type);
 
+/* An extension of zemm: scales, and offsets, of weights in two levels, as the K-quants of GGUF have them.
+ * With factors, scales are s8 or u8, and each is multiplied by the factor of its group; so are offsets. arg
+ * is ZEMM_ARG_WEIGHTS, data_type is f16, bf16 or f32. The scales (offsets) have every bit of the mask in
+ * theirs, too. A group of K is a multiple of theirs, or all of K. Factors are set first: without them the
+ * setters of scales and offsets refuse integers. They are passed at execution as
+ * ZEMM_ARG_ATTR_SCALE_FACTORS | ZEMM_ARG_WEIGHTS and ZEMM_ARG_ATTR_OFFSET_FACTORS | ZEMM_ARG_WEIGHTS.
+ * unimplemented, when the matmul's descriptor is created: the scales have all of K as one group. */
+zemm_status_t ZEMM_API zemm_primitive_attr_set_scale_factors(zemm_primitive_attr_t attr, int arg, int mask,
+                                                             int group_ndims, const zemm_dims_t group_dims,
+                                                             zemm_data_type_t data_type);
+zemm_status_t ZEMM_API zemm_primitive_attr_set_offset_factors(zemm_primitive_attr_t attr, int arg, int mask,
+                                                              int group_ndims, const zemm_dims_t group_dims,
+                                                              zemm_data_type_t data_type);
+
 /* Announces that the caller passes the sums of the integer src over groups along K, for example
  * because it computed them when it quantised src. With them zero points of weights cost nothing in
  * the K loop. Source: oneDNN RFC "User's Precomputed Reductions for GeMM".

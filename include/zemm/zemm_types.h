@@ -367,8 +367,10 @@ static const union {
 #define ZEMM_ARG_ATTR_POST_OP_DW 16384
 #define ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE 32768
 #define ZEMM_ARG_ATTR_MULTIPLE_POST_OP(idx) (ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE * ((idx) + 1))
-/* An extension of zemm, behind the numbers of all post-ops. */
+/* Extensions of zemm, behind the numbers of all post-ops. */
 #define ZEMM_ARG_ATTR_OFFSETS 2097152
+#define ZEMM_ARG_ATTR_SCALE_FACTORS 4194304
+#define ZEMM_ARG_ATTR_OFFSET_FACTORS 8388608
 
 /* Runtimes of engines. zemm's is Level Zero. */
 #define ZEMM_RUNTIME_NONE 0u

@@ -12,7 +12,7 @@
 
 namespace zemm_torch {
 
-constexpr int num_parts = 5; // of a layer: zemm.torch._parts
+constexpr int num_parts = 7; // of a layer, at most: zemm.torch._parts. The last ones may be missing.
 
 struct bytes_t {
     const void *begin;

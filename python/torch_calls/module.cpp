@@ -161,9 +161,9 @@ public:
 
     owned_tensor compute() const {
         request_t request{0, {}, in_features_, out_features_, 0, 0, 0};
-        if (layer_.size() != num_parts)
+        if (layer_.size() > num_parts)
             return nullptr;
-        for (int i = 0; i < num_parts; ++i) {
+        for (size_t i = 0; i < layer_.size(); ++i) {
             const std::optional<bytes_t> bytes = bytes_of(layer_[i].get());
             if (!bytes)
                 return nullptr;
@@ -219,7 +219,7 @@ void linear_of_autograd(stable_t *stack, uint64_t, uint64_t) {
 PyObject *call_known(PyObject *, PyObject *const *args, Py_ssize_t) {
     PyObject *const x = args[0], *const names = args[2], *const parts = args[3], *const buffers = args[4];
     try {
-        for (Py_ssize_t i = 0; i < num_parts; ++i)
+        for (Py_ssize_t i = 0; i < PyList_Size(parts); ++i)
             if (PyDict_GetItemWithError(buffers, PyTuple_GetItem(names, i)) != PyList_GetItem(parts, i))
                 Py_RETURN_NONE;
         if (is_watched() || !is_plain(x) ||
@@ -255,10 +255,11 @@ PyObject *add_call(PyObject *, PyObject *args) try {
     unsigned long long layer, run, calls, stream, scratch, begins[num_parts];
     long long in_features, out_features, rows, sizes[num_parts];
     PyObject *keep;
-    if (!PyArg_ParseTuple(args, "Ky#(KKKKK)(LLLLL)LLLiiKKKKO", &layer, &description, &size, &begins[0],
-                          &begins[1], &begins[2], &begins[3], &begins[4], &sizes[0], &sizes[1], &sizes[2],
-                          &sizes[3], &sizes[4], &in_features, &out_features, &rows, &call.src_dtype,
-                          &call.dst_dtype, &run, &calls, &stream, &scratch, &keep))
+    if (!PyArg_ParseTuple(args, "Ky#(KKKKKKK)(LLLLLLL)LLLiiKKKKO", &layer, &description, &size, &begins[0],
+                          &begins[1], &begins[2], &begins[3], &begins[4], &begins[5], &begins[6], &sizes[0],
+                          &sizes[1], &sizes[2], &sizes[3], &sizes[4], &sizes[5], &sizes[6], &in_features,
+                          &out_features, &rows, &call.src_dtype, &call.dst_dtype, &run, &calls, &stream,
+                          &scratch, &keep))
         return nullptr;
     call.layer = layer;
     call.description.assign(description, size);

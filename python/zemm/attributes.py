@@ -185,6 +185,19 @@ class Attr(Settings):
         f32. Mask and groups are those of set_scales(). They exclude zero points of the weights."""
         self._set_quantisation("offsets", arg, mask, groups, data_type)
 
+    def set_scale_factors(
+        self, arg: int, mask: int, groups: Sequence[int] = (), data_type: DType = "f32"
+    ) -> None:
+        """Declare factors (f16, bf16 or f32) by which s8 or u8 scales of weights (ARG_WEIGHTS) are
+        multiplied, before these scales. Groups along K are multiples of those of the scales."""
+        self._set_quantisation("scale_factors", arg, mask, groups, data_type)
+
+    def set_offset_factors(
+        self, arg: int, mask: int, groups: Sequence[int] = (), data_type: DType = "f32"
+    ) -> None:
+        """Declare factors of s8 or u8 offsets of weights, as set_scale_factors() does of scales."""
+        self._set_quantisation("offset_factors", arg, mask, groups, data_type)
+
     def set_precomputed_reductions(
         self, arg: int, mask: int, groups: Sequence[int] = (), data_type: DType = "s32"
     ) -> None:

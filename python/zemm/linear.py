@@ -111,6 +111,8 @@ class Linear:
         zero_points: Any = None,
         *,
         offsets: Any = None,
+        scale_factors: Any = None,
+        offset_factors: Any = None,
         group: int | None = None,
         weights_dtype: DType | None = None,
         bias: Any = None,
@@ -132,8 +134,11 @@ class Linear:
         floating-point, in place of zero points. group: the elements of K in a group, where that does not
         divide K: the last group is shorter then.
 
-        transposed: values are [.., N, K], as torch and GGUF keep them; scales, zero_points and offsets are
-        [.., N, G] then.
+        scale_factors, offset_factors: floating-point, for int8 or uint8 scales and offsets, which are
+        multiplied by them: a number, [N] or [.., G, N], with fewer groups than these have.
+
+        transposed: values are [.., N, K], as torch and GGUF keep them; scales and the others are [.., N, G]
+        then.
 
         bias: [N] or [E, N], floating-point.
 
@@ -162,11 +167,13 @@ class Linear:
             raise InvalidArgumentsError(
                 f"activation {activation!r} needs integer weights, these are {stored}: quantise them"
             )
+        parameters = {
+            "scales": scales, "zero_points": zero_points, "offsets": offsets,
+            "scale_factors": scale_factors, "offset_factors": offset_factors,
+        }  # fmt: skip
         weights = pack(
             array,
-            as_array(scales, "scales") if scales is not None else None,
-            as_array(zero_points, "zero_points") if zero_points is not None else None,
-            offsets=as_array(offsets, "offsets") if offsets is not None else None,
+            **{name: as_array(given, name) for name, given in parameters.items() if given is not None},
             group=group,
             src_dtype=multiplied_type(activation),
             src_group=activation_group,
@@ -214,8 +221,8 @@ class Linear:
         return layer
 
     def state_dict(self, prefix: str = "") -> dict[str, NDArray[Any]]:
-        """The layer as new arrays of numpy: values (not packed), scales, zero_points or offsets, bias, and
-        config, which is JSON as bytes. prefix: of the names."""
+        """The layer as new arrays of numpy: values (not packed), scales, zero_points or offsets, factors of
+        these, bias, and config, which is JSON as bytes. prefix: of the names."""
         w = self.weights
         parameters = {name: operand.parameter.values for name, operand in w._operands().items()}
         arrays = {"values": w.unpack(), **parameters, "bias": self.bias}

@@ -12,6 +12,7 @@ from zemm._arrays.blocked import row_major
 from zemm._arrays.operands import (
     Parameter,
     describe,
+    factored_values,
     offset_values,
     operand,
     owned,
@@ -37,12 +38,14 @@ from zemm.primitive import MatmulPrimitiveDesc
 from zemm.words import DataType, DType, FpmathMode, PackedFor
 
 Shape = tuple[int, ...]
-PARAMETERS = ("scales", "zero_points", "offsets")  # that packed weights may have
+# That packed weights may have, in the order in which attributes are set.
+PARAMETERS = ("scale_factors", "scales", "zero_points", "offset_factors", "offsets")
 
 
 @dataclass(frozen=True)
 class Operand:
-    """Scales, zero points or offsets of weights: their mask and groups, and the memory of their values."""
+    """Scales, zero points, offsets or factors of weights: their mask and groups, and the memory of their
+    values."""
 
     parameter: Parameter
     memory: Memory
@@ -54,7 +57,7 @@ class Operand:
         return cls(replace(parameter, values=values), t.memory(engine))
 
     def declaration(self) -> tuple[int, int, Shape, DataType]:
-        """Arguments of Attr.set_scales(), Attr.set_zero_points() and Attr.set_offsets()."""
+        """Arguments of Attr.set_scales() and the setters of the others."""
         p = self.parameter
         return ARG["WEIGHTS"], p.mask, p.groups, p.data_type
 
@@ -92,6 +95,8 @@ class PackedWeights:
     scales: Operand | None
     zero_points: Operand | None
     offsets: Operand | None = None
+    scale_factors: Operand | None = None
+    offset_factors: Operand | None = None
 
     def __init__(self) -> None:
         raise TypeError("zemm.PackedWeights are made by zemm.pack()")
@@ -146,7 +151,7 @@ class PackedWeights:
         part.dims = self.dims[1:]
         md = self.md.submemory((1, *part.dims), (0, 0, 0)).reshape(part.dims)
         part.memory = _part(self.memory, md, index, TYPES[self.data_type].bits, self.md.strides[0])
-        part.scales = part.zero_points = part.offsets = None
+        part.scales = part.zero_points = None
         for name, of_all in self._operands().items():
             setattr(part, name, of_all.expert(index, count))
         return part
@@ -154,7 +159,10 @@ class PackedWeights:
     def _refuse_beside(self, engine: Engine | None, *given: Any) -> None:
         """ValueError: an argument of a matmul contradicts the weights. given: the arguments that describe
         weights which are not packed."""
-        names = ("weights_dtype", "weights_scales", "weights_zero_points", "weights_offsets")
+        names = (
+            "weights_dtype", "weights_scales", "weights_zero_points", "weights_offsets",
+            "weights_scale_factors", "weights_offset_factors",
+        )  # fmt: skip
         for name, value in zip(names, given, strict=True):
             if value is not None:
                 raise InvalidArgumentsError(
@@ -220,6 +228,8 @@ def pack(
     zero_points: ArrayLike | None = None,
     *,
     offsets: ArrayLike | None = None,
+    scale_factors: ArrayLike | None = None,
+    offset_factors: ArrayLike | None = None,
     group: int | None = None,
     src_dtype: PackedFor = "f32",
     src_group: int | None = None,
@@ -240,9 +250,10 @@ def pack(
     scales, zero_points: of the weights; a number, [N] or [.., G, N] for G groups of K / G elements.
     offsets: likewise, in place of zero points; weights are then scales * values + offsets. group: the
     elements of K in a group, where that does not divide K: the last group is shorter then.
+    scale_factors, offset_factors: int8 or uint8 scales, or offsets, are multiplied by them; likewise, for
+    longer groups.
 
-    transposed: weights are [.., N, K], as torch and GGUF keep them, and scales, zero points and
-    offsets [.., N, G].
+    transposed: weights are [.., N, K], as torch and GGUF keep them, and scales and the others [.., N, G].
 
     src_dtype: the data type of the activations: "f32", "f16", "bf16", "s8" or "u8". src_group: for
     s8 and u8, the elements of K that share a scale of src; by default as many as share one of the
@@ -275,13 +286,16 @@ def pack(
         check_group(group)
     if src_group is not None:
         check_group(src_group, "src_group")
-    packed.scales = packed.zero_points = packed.offsets = None
-    if scales is not None:
-        packed.scales = parameter(scale_values(scales, "scales"), "scales")
-    if zero_points is not None:
-        packed.zero_points = parameter(weights_zero_point_values(zero_points, "zero_points"), "zero_points")
-    if offsets is not None:
-        packed.offsets = parameter(offset_values(offsets, "offsets"), "offsets")
+    packed.scales = packed.zero_points = None
+    for name, given, values_of in (
+        ("scale_factors", scale_factors, offset_values),
+        ("scales", scales, scale_values if scale_factors is None else factored_values),
+        ("zero_points", zero_points, weights_zero_point_values),
+        ("offset_factors", offset_factors, offset_values),
+        ("offsets", offsets, offset_values if offset_factors is None else factored_values),
+    ):
+        if given is not None:
+            setattr(packed, name, parameter(values_of(given, name), name))
     md = MemoryDesc(packed.dims, data_type, tag="any")
     pd = matmul_desc(packed, md, src_dtype, "f32", fpmath=fpmath, src_group=src_group)
     packed.memory = reorder(plain.memory(packed.engine), pd.query_md("weights_md"))

@@ -169,6 +169,9 @@ quant_entry checked_entry(const char *caller, const quant_request &r) {
 // kernel reads.
 constexpr zemm_data_type_t scale_types[] = {zemm_f32, zemm_bf16, zemm_f16, zemm_e8m0, zemm_f8_e4m3};
 
+// The types of offsets and of factors, and of scales and offsets that have factors.
+constexpr char float_types[] = "f16, bf16, f32", scaled_types[] = "s8, u8, as factors are set for it";
+
 std::string scale_types_text() {
     std::string names;
     for (zemm_data_type_t dt : scale_types)
@@ -193,8 +196,12 @@ void set_scales(zemm_primitive_attr &attr, const quant_request &r) {
     const char *const caller = "zemm_primitive_attr_set_scales";
     if (!is_scaled_arg(r.arg))
         refuse_arg(caller, r.arg);
-    if (std::ranges::find(scale_types, r.data_type) == std::end(scale_types))
+    if (attr.scale_factors.contains(r.arg)) {
+        if (!is_int8(r.data_type))
+            refuse_type(caller, r.data_type, scaled_types);
+    } else if (std::ranges::find(scale_types, r.data_type) == std::end(scale_types)) {
         refuse_type(caller, r.data_type, scale_types_text());
+    }
     if (!one_of(r.mode, {zemm_quantization_mode_static_sazp, zemm_quantization_mode_dynamic_mx,
                          zemm_quantization_mode_dynamic_fp}))
         fail(zemm_invalid_arguments, "%s: qmode %d is not static_sazp, dynamic_mx or dynamic_fp", caller,
@@ -232,9 +239,34 @@ void set_offsets(zemm_primitive_attr &attr, const quant_request &r) {
     if (r.arg != ZEMM_ARG_WEIGHTS)
         fail(zemm_invalid_arguments, "%s: arg %d (%s): only weights have offsets", caller, r.arg,
              arg_text(r.arg).c_str());
-    if (!is_floating(r.data_type) || !suits(r.data_type, role::zero_point))
-        refuse_type(caller, r.data_type, "f16, bf16, f32");
+    if (attr.offset_factors.contains(r.arg)) {
+        if (!is_int8(r.data_type))
+            refuse_type(caller, r.data_type, scaled_types);
+    } else if (!is_floating(r.data_type) || !suits(r.data_type, role::zero_point)) {
+        refuse_type(caller, r.data_type, float_types);
+    }
     attr.offsets[r.arg] = checked_entry(caller, r);
+}
+
+namespace {
+
+void set_factors(const char *caller, const char *of, quant_map &factors, const quant_request &r) {
+    if (r.arg != ZEMM_ARG_WEIGHTS)
+        fail(zemm_invalid_arguments, "%s: arg %d (%s): only %s of weights have factors", caller, r.arg,
+             arg_text(r.arg).c_str(), of);
+    if (!is_floating(r.data_type) || !suits(r.data_type, role::zero_point))
+        refuse_type(caller, r.data_type, float_types);
+    factors[r.arg] = checked_entry(caller, r);
+}
+
+} // namespace
+
+void set_scale_factors(zemm_primitive_attr &attr, const quant_request &r) {
+    set_factors("zemm_primitive_attr_set_scale_factors", "scales", attr.scale_factors, r);
+}
+
+void set_offset_factors(zemm_primitive_attr &attr, const quant_request &r) {
+    set_factors("zemm_primitive_attr_set_offset_factors", "offsets", attr.offset_factors, r);
 }
 
 void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r) {

@@ -28,8 +28,14 @@ std::string arg_text(int arg) {
     for (const auto &[known, name] : names)
         if (known == arg)
             return name;
-    if (arg & ZEMM_ARG_ATTR_OFFSETS)
-        return "attr_offsets_" + arg_text(arg & ~ZEMM_ARG_ATTR_OFFSETS);
+    constexpr std::pair<int, const char *> kinds[] = {
+        {ZEMM_ARG_ATTR_OFFSETS, "attr_offsets_"},
+        {ZEMM_ARG_ATTR_SCALE_FACTORS, "attr_scale_factors_"},
+        {ZEMM_ARG_ATTR_OFFSET_FACTORS, "attr_offset_factors_"},
+    };
+    for (const auto &[flag, name] : kinds)
+        if (arg & flag)
+            return name + arg_text(arg & ~flag);
     if (arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE)
         return text("attr_post_op%d_%s", arg / ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1,
                     arg_text(arg % ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE).c_str());

@@ -166,6 +166,8 @@ std::string argument_name(int arg) {
         arg &= ~flag;
     };
     take(ZEMM_ARG_ATTR_OFFSETS, "ZEMM_ARG_ATTR_OFFSETS");
+    take(ZEMM_ARG_ATTR_SCALE_FACTORS, "ZEMM_ARG_ATTR_SCALE_FACTORS");
+    take(ZEMM_ARG_ATTR_OFFSET_FACTORS, "ZEMM_ARG_ATTR_OFFSET_FACTORS");
     if (arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE) {
         const int index = arg / ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1;
         name = text("ZEMM_ARG_ATTR_MULTIPLE_POST_OP(%d) | ", index);
@@ -237,7 +239,7 @@ memory_map bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
             continue;
         const auto expected = arguments.find(arg);
         if (expected == arguments.end()) {
-            if (!md_is_zero(memory->md) && (names_a_tensor(arg) || arg & ZEMM_ARG_ATTR_OFFSETS))
+            if (!md_is_zero(memory->md) && (names_a_tensor(arg) || arg >= ZEMM_ARG_ATTR_OFFSETS))
                 fail(zemm_invalid_arguments, "%s is surplus: the primitive has no such argument",
                      argument_name(arg).c_str());
             continue; // skip arguments that the primitive does not have, as oneDNN does

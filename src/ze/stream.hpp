@@ -47,7 +47,7 @@ public:
         const void *begin;
         size_t bytes;
     };
-    static constexpr size_t most_ranges = 3;
+    static constexpr size_t most_ranges = 4;
     void has_read(std::span<const range> ranges);
     // Work appended from now on runs after the events.
     void wait_for(std::span<const ze_event_handle_t> waits);

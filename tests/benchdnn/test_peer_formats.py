@@ -55,9 +55,9 @@ def test_blocks_are_exactly_the_weights(name: str, options: str) -> None:
     if FORMATS[name].data_type == "f4_e2m1":
         codes = codes.view(zemm.numpy_dtype("f4_e2m1"))
     grouped = codes.reshape(*parts.scales.shape, FORMATS[name].group).astype(np.float32)
-    groups = grouped * parts.scales.astype(np.float32)[..., None]
-    if parts.minimums is not None:
-        groups = groups - parts.minimums[..., None]
+    groups = grouped * parts.real_scales[..., None]
+    if (minimums := parts.real_minimums) is not None:
+        groups = groups - minimums[..., None]
     case = case_of(options)
     src = next(values for argument, values in tensors(case) if argument.arg == args.SRC)
     weights = groups.reshape(found.blocks.shape[0], -1).T.astype(np.float64)
@@ -73,10 +73,11 @@ def test_parameters_of_6_bits() -> None:
     found = Matrices(np.zeros((1, 256), np.float32), codes, 32, multiples / 4, points)
     blocks = encoded(case_of(CASES[3][1]), found).blocks.reshape(-1)
     parts = FORMATS["Q4_K"].decode(blocks)  # type: ignore[misc]
-    assert parts.minimums is not None
+    minimums = parts.real_minimums
+    assert minimums is not None
     np.testing.assert_array_equal(parts.codes, codes.T)
-    np.testing.assert_array_equal(parts.scales, multiples.T / 4)
-    np.testing.assert_array_equal(parts.minimums, (multiples * points).T / 4)
+    np.testing.assert_array_equal(parts.real_scales, multiples.T / 4)
+    np.testing.assert_array_equal(minimums, (multiples * points).T / 4)
 
 
 def test_codes_and_scales_of_q6_k() -> None:
@@ -88,7 +89,7 @@ def test_codes_and_scales_of_q6_k() -> None:
     found = Matrices(np.zeros((1, 256), np.float32), codes, 16, multiples / 4)
     parts = FORMATS["Q6_K"].decode(encoded(case, found).blocks.reshape(-1))  # type: ignore[misc]
     np.testing.assert_array_equal(parts.codes, codes.T)
-    np.testing.assert_array_equal(parts.scales, multiples.T / 4)
+    np.testing.assert_array_equal(parts.real_scales, multiples.T / 4)
     codes[5, 1] = 32
     with pytest.raises(PeerError, match=r"Q6_K has codes of 6 bits, .* not in -32\.\.31: --attr-scales"):
         encoded(case, found)

@@ -170,9 +170,10 @@ class Calls:
         mask, dtype = self.script.one_of((0, 1, 2, 3, 4, 8, -1)), self.script.one_of(TYPES)
         ndims = self.script.one_of((0, 2, 2, 3, -1))
         groups = self.dims(2) if self.script.number(3) else ffi.new("int64_t[12]", [16, 1])
-        match self.script.number(9):
-            case 0 | 1 | 2 | 6 as kind:
+        match self.script.number(11):
+            case 0 | 1 | 2 | 6 | 8 | 9 as kind:
                 of_kind = {0: "scales", 1: "zero_points", 2: "precomputed_reductions", 6: "offsets"}
+                of_kind |= {8: "scale_factors", 9: "offset_factors"}
                 name = f"primitive_attr_set_{of_kind[kind]}"
                 self.call(name, attr, argument, mask, ndims, groups, dtype)
             case 3:

@@ -6,6 +6,7 @@ The constants of kernels do not depend on M, N and K, so that few builds serve m
 
 import math
 import random
+import re
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -322,7 +323,7 @@ class Forms:
         if grouping == "k" or kind == "f64":
             return tuple(found), 1, 1
         quantised, unit, unit_n = self.quantisation(kind, grouping, ndims, dt)
-        found += quantised
+        found += self.in_two_levels(quantised) if self.maybe(0.3) else quantised
         if self.maybe(0.35):
             bias = rng.choice(("f32", "bf16", "s32")) if kind == "integer" else rng.choice(FLOATS)
             mask = 2 if grouping else rng.choice((1 << (ndims - 1), 0, (1 << ndims) - 1, 1 << (ndims - 2)))
@@ -336,6 +337,19 @@ class Forms:
         if not grouping and dt[2] in ("f16", "bf16", "f8_e5m2", "f8_e4m3") and self.maybe(0.05):
             found.append("--attr-rounding-mode=dst:stochastic")
         return tuple(found), unit, unit_n
+
+    def in_two_levels(self, options: list[str]) -> list[str]:
+        """The options, in which scales and offsets of weights in groups of K are integers with factors."""
+        found, rng = [], self.rng
+        for option in options:
+            entry = re.search(r"^--attr-(scale|offset)s=.*\bwei:(\d+):(\w+):(\d+)x1\b", option)
+            if entry:
+                of, mask, dt, group = entry.groups()
+                factors = f"{rng.choice(FLOATS)}:{int(group) * rng.choice((1, 2, 4, 8))}x1"
+                found.append(f"--attr-{of}-factors=wei:{mask}:{factors}")
+                option = option.replace(f"wei:{mask}:{dt}:", f"wei:{mask}:{rng.choice(INT8)}:")
+            found.append(option)
+        return found
 
     def quantisation(
         self, kind: str, grouping: str, ndims: int, dt: tuple[str, str, str]

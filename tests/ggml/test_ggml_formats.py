@@ -78,6 +78,8 @@ def decoded(name: str, blocks: Bytes) -> Parts:
     decode = FORMATS[name].decode
     assert decode
     parts, less = decode(blocks.view(FORMATS[name].block)[:, 0]), FORMATS[name].less
+    if parts.scale_factors is not None:  # the backend multiplies
+        parts = Parts(parts.codes, parts.real_scales, parts.real_minimums)
     # The backend subtracts from codes what zemm.gguf leaves to minimums.
     return Parts(parts.codes.astype(np.int16) - less, parts.scales) if less else parts
 

@@ -33,6 +33,7 @@ class Form(NamedTuple):
     scales: Any = np.float32
     zero_points: Any = np.uint8
     offsets: Any = None
+    factors: Any = None  # of scales, and of offsets if there are some; both are integers then
     bias: Any = np.float32
     shape: str = "groups"  # of scales and zero points
     experts: bool = False
@@ -58,10 +59,15 @@ def arrays_of(form: Form) -> dict[str, Any]:
     else:
         made["values"] = rng.integers(-7, 7, (*leading, K, N)).astype(form.values)
         columns = N
-    parameters = ("scales", form.scales), ("zero_points", form.zero_points), ("offsets", form.offsets)
-    for name, dtype in parameters:
+    parameters = {"scales": form.scales, "zero_points": form.zero_points, "offsets": form.offsets}
+    if form.factors is not None:
+        parameters |= {"scales": np.uint8, "scale_factors": form.factors}
+        if form.offsets is not None:
+            parameters |= {"offsets": np.int8, "offset_factors": form.factors}
+    for name, dtype in parameters.items():
         if dtype is not None:
             values = parameters_of(form, dtype, rng)
+            values = values[..., ::2, :] if name.endswith("factors") else values
             values = values[..., :columns] if values.ndim else values
             made[name] = values.swapaxes(-1, -2) if made.get("transposed") and values.ndim > 1 else values
     if form.bias is not None:
@@ -118,6 +124,7 @@ float_weights = st.builds(
     scales=st.none(),
     zero_points=st.none(),
     offsets=st.none(),
+    factors=st.none(),
     bias=st.sampled_from((None, *FLOATS)),
     shape=st.just("one"),
     experts=st.booleans(),
@@ -131,11 +138,18 @@ quantised = st.builds(
     zero_points=st.sampled_from((None, np.uint8, np.int8, np.int32, *FLOATS)),
     offsets=st.sampled_from((None, None, *FLOATS)),
     bias=st.sampled_from((None, *FLOATS)),
+    factors=st.sampled_from((None, None, *FLOATS)),
     shape=st.sampled_from(("one", "columns", "groups", "groups")),
     experts=st.booleans(),
     activation=st.sampled_from(("f32", "bf16", "int8")),
     foreign=st.booleans(),
-).map(lambda form: form._replace(zero_points=None) if form.offsets else form)
+).map(lambda form: possible(form))
+
+
+def possible(form: Form) -> Form:
+    """Offsets are in the place of zero points, and factors for several groups."""
+    form = form._replace(zero_points=None) if form.offsets else form
+    return form._replace(shape="groups") if form.factors else form
 
 
 @random_cases(quick=4, full=25)
@@ -180,7 +194,7 @@ def test_other_types_in_a_state(engine: zemm.Engine, data: st.DataObject) -> Non
     """The same numbers in another type or byte order are the same layer. Numbers that the layer's type
     cannot hold are refused. No bytes are taken for those of another type."""
     form = data.draw(quantised)
-    name = data.draw(st.sampled_from(("values", "scales", "zero_points", "offsets", "bias")))
+    name = data.draw(st.sampled_from(("values", "scales", "zero_points", "offsets", "scale_factors", "bias")))
     layer, _ = make(form._replace(foreign=False), engine)
     state = layer.state_dict()
     if name not in state:

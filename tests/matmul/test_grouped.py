@@ -29,6 +29,8 @@ MATRICES = {
     "--attr-zero-points=wei:7:u4:32x1 --attr-precomputed-reductions=src:3:s32:1x32",
     "offsets": "--dt=s8:u4:f32 --attr-scales=src:3:f16:1x32+wei:7:f16:32x1 --attr-offsets=wei:7:f16:32x1 "
     "--attr-precomputed-reductions=src:3:s32:1x32",
+    "factors": "--dt=s8:u4:f32 --attr-scales=src:3:f16:1x32+wei:7:u8:32x1 "
+    "--attr-scale-factors=wei:7:f16:64x1 --attr-offsets=wei:7:u8:32x1 --attr-offset-factors=wei:7:f16:96x1",
     "weight_only": "--dt=f16:u4:f16 --attr-scales=wei:7:f16:32x1 --attr-zero-points=wei:7:u4:32x1 "
     "--attr-fpmath=f16:true",
     "mxfp8": "--dt=f8_e4m3:f8_e4m3:bf16 --attr-scales=src:3:e8m0:1x32+wei:7:e8m0:32x1",

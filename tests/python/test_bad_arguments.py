@@ -48,6 +48,8 @@ class Objects:
         parameters = {"scales": np.ones((1, 2), np.float32), "offsets": None}
         self.special: dict[str, dict[str, Any]] = {
             "Attr.set_offsets": {"arg": ARG_WEIGHTS},
+            "Attr.set_scale_factors": {"arg": ARG_WEIGHTS},
+            "Attr.set_offset_factors": {"arg": ARG_WEIGHTS},
             "Attr.set_rounding": {"arg": ARG_DST, "mode": "stochastic"},
             "DynamicQuantizePrimitiveDesc": {
                 "dst": MemoryDesc((2, 4), "s8"), "scale": MemoryDesc((2, 1), "f32"), "stream": None,

@@ -24,7 +24,15 @@ QUANTIZED: dict[str, dict[str, Any]] = {
     "u8, f16 dst": {"bits": 8, "scale_dtype": "f16", "dst_dtype": "f16"},
     "no bias": {"bits": 8, "bias": False},
 }
-KINDS = [*QUANTIZED, "u4 with an odd N", "offsets, int8", "f8 with one scale", "f32"]
+KINDS = [
+    *QUANTIZED,
+    "u4 with an odd N",
+    "offsets, int8",
+    "factors, int8",
+    "factors of scales",
+    "f8 with one scale",
+    "f32",
+]
 
 
 def module_of(kind: str, seed: int = 1) -> Any:
@@ -45,6 +53,22 @@ def module_of(kind: str, seed: int = 1) -> Any:
         scales, offsets = torch.randn((2, N, K // GROUP), generator=generator)
         layer = zemm.Linear.from_quantized(
             codes, scales, offsets=offsets.half(), transposed=True, activation="int8"
+        )
+        return zemm.torch.QuantLinear(layer)
+    if kind.startswith("factors"):
+        codes = torch.randint(0, 256, (N, K // 2), generator=generator, dtype=torch.uint8)
+        scales, offsets = torch.randint(1, 64, (2, N, K // GROUP), generator=generator, dtype=torch.uint8)
+        factors = torch.randn((2, N, K // (2 * GROUP)), generator=generator).half() / 64
+        more: dict[str, Any] = {}
+        if kind == "factors, int8":
+            more = {"offsets": offsets, "offset_factors": factors[1], "activation": "int8"}
+        layer = zemm.Linear.from_quantized(
+            codes,
+            scales,
+            scale_factors=factors[0],
+            weights_dtype="u4",
+            transposed=True,
+            **more,
         )
         return zemm.torch.QuantLinear(layer)
     n, groups = N + 1, K // GROUP

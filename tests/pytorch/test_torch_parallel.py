@@ -48,6 +48,25 @@ def test_rows(kind: str) -> None:
     torch.testing.assert_close(y, layer(x).float(), rtol=1e-2, atol=2e-2)
 
 
+@pytest.mark.parametrize("size", [2, 4])
+def test_rows_within_a_group_of_factors(size: int) -> None:
+    """The parts of a group have its factors each."""
+    state = module_of("factors, int8").layer.state_dict()
+    values, scales, factors = (state[name] for name in ("values", "scales", "scale_factors"))
+    layer = zemm.Linear.from_quantized(
+        np.tile(values, (2, 1)), np.tile(scales, (2, 1)), scale_factors=factors[:1], weights_dtype="u4"
+    )
+    parts, x = [shard(layer, "K", rank, size) for rank in range(size)], torch.cat([x_of(3), -x_of(3)], -1)
+    assert all(np.array_equal(part.state_dict()["scale_factors"], factors[:1]) for part in parts)
+    y = sum(part(piece) for part, piece in zip(parts, x.chunk(size, -1), strict=True))
+    torch.testing.assert_close(y, layer(x), rtol=1e-4, atol=1e-3)
+    longer = zemm.Linear.from_quantized(
+        np.tile(values, (2, 1)), np.tile(scales, (2, 1)), scale_factors=factors, weights_dtype="u4"
+    )
+    cut = [shard(longer, "K", rank, 4).state_dict()["scale_factors"] for rank in range(4)]
+    np.testing.assert_array_equal(np.concatenate(cut), np.repeat(factors, 2, 0))
+
+
 def test_odd_parts_of_four_bits() -> None:
     """Codes share bytes along K where N is odd, before the cut or after it."""
     odd = module_of("u4 with an odd N").layer

@@ -29,6 +29,7 @@ from zemm.benchdnn.grammar.dtypes import BY_NAME, encode
 from zemm.benchdnn.grammar.post_ops import Binary, Eltwise, PostOp, Prelu, Sum
 
 Array = np.ndarray
+FACTORS = {"scales": "scale_factors", "offsets": "offset_factors"}
 EPS = 2.0**-24  # half a unit in the last place of an f32 in [1, 2)
 
 
@@ -45,12 +46,14 @@ def quantum(a: Array) -> float:
 
 
 def parameter(p: Problem, data: Values, kind: str, arg: int) -> Array | None:
-    """Scales, zero points or offsets, repeated to one value for each element of their tensor; None without
-    them."""
+    """Scales, zero points or offsets, with their factors, repeated to one value for each element of their
+    tensor; None without them."""
     if not (entry := p.case.attributes.find(kind, arg)):
         return None
     dims = {SRC: p.case.problem.src, WEI: p.case.problem.wei}.get(arg, p.case.dst_dims)
-    return np.broadcast_to(spread(data[KINDS[kind] | arg], dims, entry.groups), dims)
+    values = np.broadcast_to(spread(data[KINDS[kind] | arg], dims, entry.groups), dims)
+    factors = parameter(p, data, factors_of, arg) if (factors_of := FACTORS.get(kind)) else None
+    return values if factors is None else values * factors
 
 
 def k_segments(p: Problem) -> int:
@@ -215,8 +218,8 @@ def product(p: Problem, data: Values) -> tuple[Array, Array]:
     is_scaled = any(scale is not None for scale in scales)
     if p.is_integer and not is_scaled and not has_float_zero_points(p):
         return stored(p, exact).astype(np.float64), np.zeros(dims)
-    for arg in (SRC, WEI):
-        unit *= quantum(data.get(args.SCALES | arg, np.ones(1)))
+    for arg in (args.SCALES | SRC, args.SCALES | WEI, KINDS["scale_factors"] | WEI):
+        unit *= quantum(data.get(arg, np.ones(1)))
     if p.find("offsets", "wei"):
         unit = 0.0
     elif has_float_zero_points(p):

@@ -45,8 +45,10 @@ def _drawn(rng: np.random.Generator, problem: Problem, argument: Argument, found
     limit, rough = problem.number("limit", ANY_SIZE), bool(problem.number("rough"))
     if argument.is_dst:
         return found[args.DST]
-    if role == "scales":
+    if role in ("scales", "scale_factors", "offset_factors") and dt not in RANGES:
         return scales(rng, dt, dims, rough)
+    if role == "scales":
+        return values(rng, dt, dims, limit=64)
     if role == "zero_points":
         is_huge = problem.number("huge_zero_points") and argument.arg != args.ZERO_POINTS | args.DST
         return values(rng, dt, dims, ANY_SIZE if is_huge else min(100, limit), rough)

@@ -14,6 +14,7 @@ from zemm.dtypes import SUB_BYTE
 TYPES = ("s8", "u8", "s4", "u4", "f4_e2m1", "u2", "f8_e4m3")
 KS, NS = (1, 3, 4, 16), (1, 2, 3, 4)
 Arrays = dict[str, Any]
+_ABSENT = {"scale": 1, "offset": 0}  # what is in the place of scales and offsets that a layer lacks
 
 
 def layers(data_type: Any, ks: tuple[int, ...] = KS, ns: tuple[int, ...] = NS) -> Iterator[zemm.Linear]:
@@ -60,4 +61,5 @@ def expected(layer: zemm.Linear, dtype: Any = np.float64) -> np.ndarray[Any, Any
             return array
         return np.repeat(array, operands[name].parameter.k_group, -2)[..., :k, :]
 
-    return (values.astype(dtype) - whole("zero_points", 0)) * whole("scales", 1) + whole("offsets", 0)
+    scales, offsets = (whole(f"{of}s", none) * whole(f"{of}_factors", 1) for of, none in _ABSENT.items())
+    return (values.astype(dtype) - whole("zero_points", 0)) * scales + offsets

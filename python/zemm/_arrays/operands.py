@@ -230,11 +230,19 @@ def weights_zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def offset_values(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Offsets of weights: floats. Integers and float64 become float32."""
+    """Offsets of weights, or factors: floats. Integers and float64 become float32."""
     array = check.array(values, name)
     if array.dtype.kind in "iu":
         array = array.astype(np.float32)
     return _of_type(as_float32(array, name), name, _OFFSET_TYPES)
+
+
+def factored_values(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Scales or offsets that have factors: integers of 8 bits."""
+    array = check.array(values, name)
+    if (dtype := type_of(array, name)) not in ("s8", "u8"):
+        raise InvalidArgumentsError(f"{name} has type {dtype}, {name[:-1]}_factors multiply s8 or u8")
+    return array
 
 
 def _integers_of_32_bits(values: ArrayLike, name: str) -> NDArray[Any]:

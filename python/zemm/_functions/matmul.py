@@ -13,6 +13,7 @@ from zemm._arrays.operands import (
     bytes_of_weights,
     describe,
     describe_src,
+    factored_values,
     in_place,
     offset_values,
     operand,
@@ -60,6 +61,8 @@ def matmul(
     weights_scales: ArrayLike | None = None,
     weights_zero_points: ArrayLike | None = None,
     weights_offsets: ArrayLike | None = None,
+    weights_scale_factors: ArrayLike | None = None,
+    weights_offset_factors: ArrayLike | None = None,
     dst_scales: ArrayLike | None = None,
     dst_zero_points: ArrayLike | None = None,
     reductions: ArrayLike | None = None,
@@ -93,8 +96,8 @@ def matmul(
 
     weights may also be the result of zemm.quantize_weights(), which has scales and zero points, as in
     zemm.matmul(x, zemm.quantize_weights(w, bits=4)), or that of zemm.pack(), which has scales, zero
-    points or offsets, and engine: the arguments weights_dtype, weights_scales, weights_zero_points and
-    weights_offsets are not given then.
+    points or offsets, factors, and engine: weights_dtype and the other arguments that describe weights are
+    not given then.
 
     bias: an array that broadcasts to dst.
 
@@ -115,7 +118,8 @@ def matmul(
     Scales are float32, float16, bfloat16, or float8_e8m0fnu and float8_e4m3fn of ml_dtypes.
     Zero points are int32, int8 or uint8; those of integer weights may be float32, float16 or bfloat16.
     weights_offsets, in place of zero points, are such floats: integer weights are then weights_scales *
-    weights + weights_offsets.
+    weights + weights_offsets. weights_scale_factors and weights_offset_factors are such floats, too: int8 or
+    uint8 scales, and offsets, are multiplied by them. Their groups are multiples of those.
     A group of K may have any size, and each parameter may have its own. The fastest kernels need multiples
     of 4 on a CPU and of 32 on a GPU.
 
@@ -161,15 +165,21 @@ def matmul(
     """
     packed = weights if isinstance(weights, PackedWeights) else None
     if isinstance(weights, QuantizedWeights):
-        if any(given is not None for given in (weights_scales, weights_zero_points, weights_offsets)):
+        of_weights_given = (
+            weights_scales, weights_zero_points, weights_offsets, weights_scale_factors,
+            weights_offset_factors,
+        )  # fmt: skip
+        if any(given is not None for given in of_weights_given):
             raise InvalidArgumentsError(
-                "weights_scales, weights_zero_points or weights_offsets are given, but quantised weights have"
-                " their own: leave them out"
+                "weights_scales, weights_zero_points, weights_offsets or factors are given, but quantised"
+                " weights have their own: leave them out"
             )
         weights, weights_scales, weights_zero_points = weights
     if isinstance(stream, Stream) and not (
         all(_stays(given) for given in (src, weights))
-        and all(_stays(given, _FLOATS) for given in (src_scales, weights_scales, weights_offsets))
+        and all(_stays(g, _FLOATS) for g in (src_scales, weights_scale_factors, weights_offset_factors))
+        and _stays(weights_scales, _FLOATS if weights_scale_factors is None else _INTEGERS)
+        and _stays(weights_offsets, _FLOATS if weights_offset_factors is None else _INTEGERS)
         and all(_stays(given, _INTEGERS) for given in (src_zero_points, weights_zero_points, reductions))
         and (bias is None or (_stays(bias, _FLOATS) and np.ndim(bias) == 1))
         and dst_scales is dst_zero_points is None
@@ -190,7 +200,10 @@ def matmul(
         )
     packed_axis = None
     if packed is not None:
-        packed._refuse_beside(engine, weights_dtype, weights_scales, weights_zero_points, weights_offsets)
+        packed._refuse_beside(
+            engine, weights_dtype, weights_scales, weights_zero_points, weights_offsets,
+            weights_scale_factors, weights_offset_factors,
+        )  # fmt: skip
         b_dtype, engine = packed.data_type, packed.engine
     else:
         b, b_dtype, packed_axis = bytes_of_weights(b, weights_dtype, a.shape)
@@ -226,12 +239,16 @@ def matmul(
         values = values.astype(np.int32) if name == "dst_zero_points" else values
         return describe(values, name, "dst", call.dims)
 
+    scales_of_weights = scale_values if weights_scale_factors is None else factored_values
+    offsets_of_weights = offset_values if weights_offset_factors is None else factored_values
     for name, given, values_of, described in (
         ("src_scales", src_scales, scale_values, of_src),
         ("src_zero_points", src_zero_points, zero_point_values, of_src),
-        ("weights_scales", weights_scales, scale_values, of_weights),
+        ("weights_scale_factors", weights_scale_factors, offset_values, of_weights),
+        ("weights_scales", weights_scales, scales_of_weights, of_weights),
         ("weights_zero_points", weights_zero_points, weights_zero_point_values, of_weights),
-        ("weights_offsets", weights_offsets, offset_values, of_weights),
+        ("weights_offset_factors", weights_offset_factors, offset_values, of_weights),
+        ("weights_offsets", weights_offsets, offsets_of_weights, of_weights),
         ("dst_scales", dst_scales, scale_values, of_dst),
         ("dst_zero_points", dst_zero_points, zero_point_values, of_dst),
     ):
@@ -359,7 +376,7 @@ class _Call:
         return tensor(array, data_type, len(self.dims), self.engine)
 
     def set_parameter(self, of: str, kind: str, parameter: Parameter) -> None:
-        """kind: "scales", "zero_points", "offsets" or "precomputed_reductions"."""
+        """kind: as in the setter of Attr."""
         if of != "DST":
             if self._k_is_0:
                 return

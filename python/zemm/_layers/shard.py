@@ -2,6 +2,7 @@
 """Cuts the plain arrays of a layer into equal parts, one for each of several processes."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -71,14 +72,15 @@ def part_of(state: State, along: Along, rank: int, size: int) -> State:
 
 
 def _cut_parameter(array: NDArray[Any], along: Along, at: slice, k: int) -> NDArray[Any]:
-    """Scales, zero points or offsets, a number, [N] or [G, N]. A number serves each part, and one group the
-    rows of each."""
+    """Scales, zero points, offsets or factors, a number, [N] or [G, N]. A number serves each part, and one
+    group the rows of each. Groups of factors may be cut into smaller ones."""
     if along == "N":
         return array[..., at] if array.shape[-1:] not in ((), (1,)) else array
-    if array.ndim < 2 or len(array) == 1:
+    if array.ndim < 2 or len(array) == 1 or k % len(array):  # with a shorter last group there is one part
         return array
     group = k // len(array)
-    return array[at.start // group : at.stop // group]
+    within = math.gcd(group, at.stop - at.start)
+    return np.repeat(array, group // within, axis=0)[at.start // within : at.stop // within]
 
 
 def _cut_values(

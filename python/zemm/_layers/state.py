@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A layer as plain arrays.
 
-They are "values", "scales", "zero_points", "offsets" and "bias" (those that the layer has), and
-"config", JSON as bytes. Values are row-major, not packed, so that they serve any machine.
+They are "values", "scales", "zero_points", "offsets", "scale_factors", "offset_factors" and "bias" (those
+that the layer has), and "config", JSON as bytes. Values are row-major, not packed, so that they serve any
+machine.
 """
 
 import json
@@ -18,7 +19,7 @@ from zemm.dtypes import dtype_name, numpy_dtype, type_of
 from zemm.errors import InvalidArgumentsError
 
 State = dict[str, NDArray[Any]]
-_ARRAYS = ("values", "scales", "zero_points", "offsets", "bias")
+_ARRAYS = ("values", "scales", "zero_points", "offsets", "scale_factors", "offset_factors", "bias")
 _SETTINGS = ("dims", "weights_dtype", "activation", "activation_group", "dst_dtype", "fpmath", "group")
 _ABOUT_ARRAYS = ("format", "types", "shapes")
 _FORMAT = 1

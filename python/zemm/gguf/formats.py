@@ -24,11 +24,35 @@ Floats = NDArray[Any]
 
 class Parts(NamedTuple):
     """Decoded blocks: codes int8 or uint8 [B, elements], scales and minimums [B, groups], of the type that
-    the file has if zemm has it, too (f16, e8m0, f8_e4m3), else f32. Codes of f4_e2m1 are its bits."""
+    the file has (f16, e8m0, f8_e4m3). Codes of f4_e2m1 are its bits.
+
+    Formats of 256 elements with several groups have integers there (int8 or uint8), which are multiplied by
+    the factors [B, 1] of the block (f16). f32 holds the products of at most 19 bits exactly."""
 
     codes: NDArray[Any]
-    scales: Floats
-    minimums: Floats | None = None
+    scales: NDArray[Any]
+    minimums: NDArray[Any] | None = None
+    scale_factors: Floats | None = None
+    minimum_factors: Floats | None = None
+
+    @property
+    def real_scales(self) -> NDArray[np.float32]:
+        """The scales times their factors."""
+        return _product(self.scales, self.scale_factors)
+
+    @property
+    def real_minimums(self) -> NDArray[np.float32] | None:
+        """The minimums times their factors."""
+        return None if self.minimums is None else _product(self.minimums, self.minimum_factors)
+
+
+def _product(values: NDArray[Any], factors: Floats | None) -> NDArray[np.float32]:
+    """Values of groups times the factors of the longer groups that they are in, along the last axis."""
+    wide = values.astype(np.float32, copy=False)
+    if factors is None:
+        return wide
+    each = factors.astype(np.float32)[..., None]
+    return (wide.reshape(*factors.shape, -1) * each).reshape(wide.shape)
 
 
 class Format(NamedTuple):
@@ -63,11 +87,6 @@ def _signed(codes: NDArray[Any], offset: int) -> NDArray[np.int8]:
     return codes.view(np.int8) - np.int8(offset)
 
 
-def _column(values: NDArray[Any]) -> NDArray[np.float32]:
-    """f16 [B] as f32 [B, 1]."""
-    return values.astype(np.float32)[:, None]
-
-
 # Functions that make Parts of blocks and their codes.
 
 
@@ -79,18 +98,19 @@ def _f16_and_offset(b: NDArray[Any], codes: NDArray[Any]) -> Parts:
     return Parts(codes, b["d"][:, None], -b["m"][:, None])
 
 
-# In the formats of 256 elements the scale of a group is an integer times the f16 scale of the block.
-# The product has at most 19 bits, so that f32 holds it exactly.
+def _two_levels(
+    b: NDArray[Any], codes: NDArray[Any], scales: NDArray[Any], minimums: NDArray[Any] | None = None
+) -> Parts:
+    return Parts(codes, scales, minimums, b["d"][:, None], None if minimums is None else b["dmin"][:, None])
 
 
 def _q2_k(b: NDArray[Any], codes: NDArray[Any]) -> Parts:
-    scales, minimums = b["scales"] & np.uint8(15), b["scales"] >> np.uint8(4)
-    return Parts(codes, _column(b["d"]) * scales, _column(b["dmin"]) * minimums)
+    return _two_levels(b, codes, b["scales"] & np.uint8(15), b["scales"] >> np.uint8(4))
 
 
 def _q3_k(b: NDArray[Any], codes: NDArray[Any]) -> Parts:
     scales = _fields(b["scales"][:, :8], 4, 8) | _fields(b["scales"][:, 8:], 2, 4) << 4
-    return Parts(codes, _column(b["d"]) * _signed(scales, 32))
+    return _two_levels(b, codes, _signed(scales, 32))
 
 
 def _q4_k(b: NDArray[Any], codes: NDArray[Any]) -> Parts:
@@ -103,17 +123,17 @@ def _q4_k(b: NDArray[Any], codes: NDArray[Any]) -> Parts:
     high = first >> 6 << 4
     scales = np.hstack([first[:, :4] & 63, last & 15 | high[:, :4]])
     minimums = np.hstack([first[:, 4:] & 63, last >> 4 | high[:, 4:]])
-    return Parts(codes, _column(b["d"]) * scales, _column(b["dmin"]) * minimums)
+    return _two_levels(b, codes, scales, minimums)
 
 
 def _q6_k(b: NDArray[Any], codes: NDArray[Any]) -> Parts:
-    return Parts(codes, _column(b["d"]) * b["scales"])
+    return _two_levels(b, codes, b["scales"])
 
 
 def _iq4_xs(b: NDArray[Any], codes: NDArray[Any]) -> Parts:
     """The scales' 6 bits are 4 and 2 of two fields, each from the lowest bits on."""
     scales = _fields(b["low"], 4, 1) | _fields(b["high"], 2, 1) << 4
-    return Parts(codes, _column(b["d"]) * _signed(scales, 32))
+    return _two_levels(b, codes, _signed(scales, 32))
 
 
 # The formats of small floats have the scales of OCP MX and of NVFP4, from which ggml differs where those are

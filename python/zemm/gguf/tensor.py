@@ -63,17 +63,16 @@ class Tensor:
 
     @cached_property
     def _parts(self) -> Parts | None:
-        """Codes, scales and minimums, all [.., N, elements or groups along K]."""
+        """Codes, scales, minimums and factors, all [.., N, elements or groups along K]."""
         decode = self._format.decode
         if decode is None:
             return None
-        codes, scales, minimums = decode(self._blocks.reshape(-1))
         rows = self._dims[:0:-1]
-        codes, scales = codes.reshape(*rows, -1), scales.reshape(*rows, -1)
-        minimums = None if minimums is None else minimums.reshape(*rows, -1)
+        found = decode(self._blocks.reshape(-1))
+        parts = Parts._make(None if part is None else part.reshape(*rows, -1) for part in found)
         if self.data_type in SUB_BYTE:
-            codes = pack_values(codes, self.data_type)
-        return Parts(codes, scales, minimums)
+            parts = parts._replace(codes=pack_values(parts.codes, self.data_type))
+        return parts
 
     def _codes(self, parts: Parts) -> NDArray[Any]:
         """The values of _parts, one in each byte, [.., N, K]."""
@@ -105,14 +104,13 @@ class Tensor:
     @property
     def scales(self) -> NDArray[np.float32] | None:
         """[.., K / group, N]; exact. None for floating-point types."""
-        return None if self._parts is None else _transposed(_as_f32(self._parts.scales))
+        return None if self._parts is None else _transposed(self._parts.real_scales)
 
     @property
     def minimums(self) -> NDArray[np.float32] | None:
         """[.., K / group, N]; exact. None unless the type has minimums."""
-        if self._parts is None or self._parts.minimums is None:
-            return None
-        return _transposed(_as_f32(self._parts.minimums))
+        minimums = None if self._parts is None else self._parts.real_minimums
+        return None if minimums is None else _transposed(minimums)
 
     def dequantize(self) -> NDArray[np.float32]:
         """The weights as float32 [.., K, N], with the bits of gguf.quants.dequantize()."""
@@ -126,9 +124,9 @@ class Tensor:
             codes = codes.view(np.int8) - np.int8(less)
         grouped = codes.reshape(*parts.scales.shape, -1).astype(np.float32)
         with np.errstate(over="ignore"):  # scales of MXFP4 may be as large as f32 holds
-            grouped *= _as_f32(parts.scales)[..., None]
-        if parts.minimums is not None and not less:
-            grouped -= parts.minimums[..., None]
+            grouped *= parts.real_scales[..., None]
+        if (minimums := parts.real_minimums) is not None and not less:
+            grouped -= minimums[..., None]
         return _transposed(grouped.reshape(*self._dims[::-1]))
 
     def matmul(
@@ -167,19 +165,20 @@ class Tensor:
             x, src_scales, sums = x
         array = np.asarray(x)
         self._check_activations(array, options)
-        minimums = self.minimums
-        if minimums is not None and sums is not None and group == Q8_1_GROUP:
+        parts, data_type = self._multiplied(by_integers=array.dtype == np.int8)
+        parameters: dict[str, Any] = {} if parts is None else _parameters(parts)
+        if sums is not None and group == Q8_1_GROUP and (minimums := self.minimums) is not None:
             part = matmul(sums, minimums, engine=options.get("engine"))
             options["post_ops"] = [("sub", part), *options.get("post_ops", ())]
-        elif minimums is not None:
-            options |= {"weights_offsets": -minimums, "reductions": reductions}
-        parts, data_type = self._multiplied(by_integers=array.dtype == np.int8)
+            parameters = {name: values for name, values in parameters.items() if "offset" not in name}
+        elif "offsets" in parameters:
+            options["reductions"] = reductions
+        options |= {f"weights_{name}": _transposed(values) for name, values in parameters.items()}
         return matmul(
             array,
             _transposed(self._blocks if parts is None else parts.codes),
             weights_dtype=data_type,
             src_scales=src_scales,
-            weights_scales=None if parts is None else _transposed(_as_f32(parts.scales)),
             **options,
         )
 
@@ -223,15 +222,16 @@ class Tensor:
                 f"tensor {self.name!r} has shape {self.shape}, not [K, N] or [E, K, N]"
             )
         parts, data_type = self._multiplied(by_integers=options.get("activation") in ("int8", "int7"))
-        codes, scales, minimums = (self._blocks, None, None) if parts is None else parts
+        parameters = {} if parts is None else _parameters(parts)
         if scale is not None:
-            factor = self._factor(scale)
-            scales = factor if scales is None else _as_f32(scales) * factor
-            minimums = None if minimums is None else _as_f32(minimums) * factor
+            factor, has_factors = self._factor(scale), "scale_factors" in parameters
+            for name in ("scale_factors", "offset_factors") if has_factors else ("scales", "offsets"):
+                if name in parameters:
+                    parameters[name] = _as_f32(parameters[name]) * factor
+            parameters.setdefault("scales", factor)
         return Linear.from_quantized(
-            codes,
-            scales,
-            offsets=None if minimums is None else -minimums,
+            self._blocks if parts is None else parts.codes,
+            **parameters,
             weights_dtype=data_type,
             transposed=True,
             bias=bias,
@@ -276,6 +276,18 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"<zemm.gguf.Tensor {self.name!r} {self.type} {self.shape}>"
+
+
+def _parameters(parts: Parts) -> dict[str, Any]:
+    """Scales, offsets and their factors by their names in Linear.from_quantized(), [.., N, G]."""
+    found = {"scales": parts.scales}
+    if parts.scale_factors is not None:
+        found["scale_factors"] = parts.scale_factors
+    if parts.minimum_factors is not None and parts.minimums is not None:
+        found |= {"offsets": parts.minimums, "offset_factors": -parts.minimum_factors}
+    elif parts.minimums is not None:
+        found["offsets"] = -parts.minimums
+    return found
 
 
 def _as_f32(values: NDArray[Any]) -> NDArray[np.float32]:

@@ -37,11 +37,16 @@ def weights_of(layer: Linear) -> NDArray[np.float32]:
     """scales * (values - zero points) + offsets, [K, N]."""
     packed = layer.weights
     weights = zemm.reorder(packed.memory, zemm.MemoryDesc(packed.dims, "f32")).as_numpy()
-    for operand, apply in (
-        (packed.zero_points, np.subtract), (packed.scales, np.multiply), (packed.offsets, np.add)
-    ):  # fmt: skip
+    for operand, factors, apply in (
+        (packed.zero_points, None, np.subtract),
+        (packed.scales, packed.scale_factors, np.multiply),
+        (packed.offsets, packed.offset_factors, np.add),
+    ):
         if operand is not None:
             parameter = np.atleast_1d(operand.parameter.values.astype(np.float32))
+            if factors is not None:
+                longer = np.atleast_2d(factors.parameter.values.astype(np.float32))
+                parameter = parameter * np.repeat(longer, len(parameter) // len(longer), axis=0)
             groups = parameter.reshape(-1, 1, parameter.shape[-1])  # [G, 1, N], [1, 1, N] or [1, 1, 1]
             grouped = weights.reshape(len(groups), -1, weights.shape[-1])
             apply(grouped, groups, out=grouped)

@@ -16,6 +16,7 @@ from zemm._arrays.torch_tensors import HOST, dtype_of
 from zemm._layers.attention import AttentionCall
 from zemm._torch_calls import add_call, number_of_dtype, register
 from zemm.linear import Linear
+from zemm.torch._parts import NAMES
 
 _Run = Callable[..., torch.Tensor]
 NUMBERS: dict[torch.dtype | None, int] = {}  # types in the stable interface; empty: nobody asks the extension
@@ -68,7 +69,7 @@ def keep_attention(call: AttentionCall, number: int, dtype: torch.dtype) -> None
     """Have the extension know this thread's call, which has just run, for tensors of this type."""
     if NUMBERS and call.known is None:
         addresses, keep = call.usual()
-        nothing = (0,) * 5  # parts
+        nothing = (0,) * len(NAMES)
         types = NUMBERS[dtype], NUMBERS[dtype]
         call.known = add_call(number, b"", nothing, nothing, 0, 0, 0, *types, *addresses, keep)
 
@@ -83,11 +84,13 @@ def keep_call(layer: Linear, parts: list[torch.Tensor], x: torch.Tensor) -> None
     if usual is None or parts[1].data_ptr() != layer.weights.memory.handle:  # it has copies
         return
     addresses, keep = usual
+    bytes_of = [(part.data_ptr(), part.nbytes) for part in parts]
+    begins, sizes = zip(*bytes_of, *[(0, 0)] * (len(NAMES) - len(parts)), strict=True)
     plan.call.known = add_call(
         layer._calls.number,
         parts[0].numpy().tobytes(),
-        tuple(part.data_ptr() for part in parts),
-        tuple(part.nbytes for part in parts),
+        begins,
+        sizes,
         layer.in_features,
         layer.out_features,
         plan.call_key[0],

@@ -17,7 +17,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
-from zemm.torch._parts import NAMES, layer_of
+from zemm.torch._parts import COUNTS, layer_of, named
 
 Parts = list[torch.Tensor]
 _FIRST_SWEEP = 64
@@ -104,9 +104,9 @@ def find(parts: Parts) -> Linear:
 
 
 def _key(parts: Parts) -> tuple[Any, ...]:
-    if len(parts) != len(NAMES):
-        raise InvalidArgumentsError(f"a layer has {len(NAMES)} parts, not {len(parts)}")
-    for part, name in zip(parts, NAMES, strict=True):
+    if len(parts) not in COUNTS:
+        raise InvalidArgumentsError(f"a layer has {' or '.join(map(str, COUNTS))} parts, not {len(parts)}")
+    for name, part in named(parts).items():
         if part.dtype != torch.uint8 or part.ndim != 1 or not part.is_contiguous() or not part.is_cpu:
             raise InvalidArgumentsError(
                 f"the part {name} of a layer is {part.dtype} {tuple(part.shape)} on {part.device}, not dense"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A module that has a layer, whose bytes are its buffers (zemm.torch._parts)."""
 
+from itertools import zip_longest
 from operator import is_
 from typing import Any
 
@@ -8,7 +9,7 @@ import torch
 
 from zemm.linear import Linear
 from zemm.torch._found import remember
-from zemm.torch._parts import NAMES, parts_of
+from zemm.torch._parts import COUNTS, NAMES, parts_of
 from zemm.torch._saving import refuse_to_save
 from zemm.torch._stand_in import dtype_after
 
@@ -36,13 +37,13 @@ class LayerModule(torch.nn.Module):
         self.layer = layer
         parts = parts_of(layer)
         self._own_parts, self._kept = parts if remember(parts, layer) else [], {}
-        for name, part in zip(PARTS, parts, strict=True):
+        for name, part in zip_longest(PARTS, parts):
             self.register_buffer(name, part, persistent=False)
 
     def _tensors(self) -> list[torch.Tensor]:
         """The layer as the operators take it."""
         parts: Any = [getattr(self, name) for name in PARTS]
-        return parts
+        return parts if parts[-1] is not None else parts[: COUNTS[0]]
 
     def _has_own_parts(self) -> bool:
         """Whether the buffers are the layer's own bytes, and no others that a program has put there."""

@@ -18,6 +18,7 @@ from zemm.torch._calls import NUMBERS, keep_call
 from zemm.torch._layer_module import PARTS, LayerModule
 from zemm.torch._obstacles import obstacle
 from zemm.torch._operator import embedding, is_dispatched
+from zemm.torch._parts import named
 from zemm.torch._stand_in import LayerTensor, StandIn
 from zemm.torch._state import faults_of
 from zemm.words import Activation
@@ -169,7 +170,7 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
             return None
 
         def values(parts: list[torch.Tensor]) -> torch.Tensor:
-            return parts[-1].view(stored).to(dtype)
+            return named(parts)["bias"].view(stored).to(dtype)
 
         return self._stand_in("bias", (self.out_features,), dtype, values)
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A layer as tensors of bytes: what the operator takes, and what a program of torch saves.
 
-They are a description (JSON), the packed weights, scales, zero points or offsets, and the bias. A part
-that the layer lacks is one byte, as torch.export.save() fails at some tensors without bytes. On a CPU engine
-the tensors are the very bytes that the engine multiplies, so a layer is in memory once. All are
-uint8, so that no to() of a program converts them.
+They are a description (JSON), the packed weights, scales, zero points or offsets, and the bias. If scales
+have factors, those of scales and of offsets follow. A part that the layer lacks is one byte, as
+torch.export.save() fails at some tensors without bytes. On a CPU engine the tensors are the very bytes that
+the engine multiplies, so a layer is in memory once. All are uint8, so that no to() of a program converts
+them.
 """
 
 import ctypes
@@ -29,7 +30,8 @@ from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import PARAMETERS, Operand, PackedWeights, matmul_desc
 from zemm.words import Activation, DataType
 
-NAMES = ("config", "weights", "scales", "zero_points", "bias")
+NAMES = ("config", "weights", "scales", "zero_points", "bias", "scale_factors", "offset_factors")
+COUNTS = (5, 7)  # of the parts of a layer without factors, and with them
 _FORMAT = 1
 _ALIGNMENT = 64  # of weights, as kernels like it
 
@@ -58,7 +60,7 @@ def parts_of(layer: Linear) -> list[torch.Tensor]:
         "group": weights._uneven_group(),
         "arrays": {name: [dtype_name(array.dtype), array.shape] for name, array in arrays.items()},
     }
-    return [
+    parts = [
         _tensor(np.frombuffer(bytearray(json.dumps(config).encode()), np.uint8)),
         _bytes_of_memory(memory),
         _bytes_of_operand(weights.scales),
@@ -67,6 +69,14 @@ def parts_of(layer: Linear) -> list[torch.Tensor]:
         if layer.bias is None
         else _tensor(_bytes_at(layer.bias.ctypes.data, layer.bias.nbytes, layer.bias)),
     ]
+    if weights.scale_factors or weights.offset_factors:
+        parts += map(_bytes_of_operand, (weights.scale_factors, weights.offset_factors))
+    return parts
+
+
+def named(parts: list[torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The parts by their names."""
+    return dict(zip(NAMES[: len(parts)], parts, strict=True))
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,7 @@ def layer_of(parts: list[torch.Tensor]) -> Found:
                 f"the layer of the program has format {config['format']}, this zemm reads {_FORMAT}: export"
                 " the program again with this zemm"
             )
-        return _found(config, dict(zip(NAMES, parts, strict=True)))
+        return _found(config, named(parts))
     except InvalidArgumentsError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -19,7 +19,7 @@ from zemm._arrays.operands import inferred_group
 from zemm._library.lists import TYPES
 from zemm.dtypes import SUB_BYTE, numpy_dtype
 from zemm.memory_desc import MemoryDesc
-from zemm.torch._parts import NAMES
+from zemm.torch._parts import named
 from zemm.words import DataType
 
 # In the order in which they change a value.
@@ -66,8 +66,8 @@ def _offsets(md: MemoryDesc, axis: int) -> NDArray[np.int64]:
 def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The rows with these indices, [.., K], computed in float32 and rounded to dtype. IndexError: there is
     no such row."""
-    named = {name: part.numpy() for name, part in zip(NAMES, parts, strict=True)}
-    layout = _layout(named["config"].tobytes())
+    found = {name: part.numpy() for name, part in named(parts).items()}
+    layout = _layout(found["config"].tobytes())
     rows = ids.reshape(-1).numpy()
     k, count = len(layout.of_k), len(layout.of_n)
     if rows.size:
@@ -78,22 +78,25 @@ def read_rows(parts: list[torch.Tensor], ids: torch.Tensor, dtype: torch.dtype) 
             )
     step = max(1, _PIECE // k)
     pieces = [
-        torch.from_numpy(_read(named, layout, rows[first : first + step])).to(dtype)
+        torch.from_numpy(_read(found, layout, rows[first : first + step])).to(dtype)
         for first in range(0, len(rows) or 1, step)
     ]
     y = pieces[0] if len(pieces) == 1 else torch.cat(pieces)
     return y.reshape(*ids.shape, k)
 
 
-def _read(named: dict[str, NDArray[Any]], layout: _Layout, rows: NDArray[Any]) -> NDArray[np.float32]:
+def _read(found: dict[str, NDArray[Any]], layout: _Layout, rows: NDArray[Any]) -> NDArray[np.float32]:
     """These rows, [rows, K]."""
     k = len(layout.of_k)
-    values = _values(named["weights"], layout, layout.of_n[rows][:, None] + layout.of_k)
+    values = _values(found["weights"], layout, layout.of_n[rows][:, None] + layout.of_k)
     for name, apply in _PARAMETERS:
         if name in layout.arrays:
             place = "zero_points" if name == "offsets" else name  # they share a part
-            parameter = _parameter(named[place], layout.arrays[name], rows)
+            parameter = _parameter(found[place], layout.arrays[name], rows)
             groups = parameter.shape[1]
+            if (level := f"{name[:-1]}_factors") in layout.arrays:
+                factors = _parameter(found[level], layout.arrays[level], rows)
+                parameter = parameter * factors.repeat(groups // factors.shape[1], 1)
             group = inferred_group(k, groups, layout.group) or k
             if groups * group == k:
                 grouped = values.reshape(len(rows), groups, group)

@@ -50,7 +50,9 @@ def _check(layer: Linear, along: Along, size: int) -> None:
     weights = layer.weights
     if layer.experts is not None:
         raise InvalidArgumentsError(f"{layer!r} has experts: only layers of one matrix are cut")
-    of_groups = {name: o.parameter.k_group for name, o in weights._operands().items()}
+    of_groups = {
+        name: o.parameter.k_group for name, o in weights._operands().items() if not name.endswith("factors")
+    }
     quantises = multiplied_type(layer.activation) == "s8"
     check_parts(weights.dims, of_groups, layer.activation_group if quantises else None, along, size)
 

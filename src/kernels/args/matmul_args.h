@@ -76,6 +76,8 @@ struct matmul_problem {
     // (row, column) of scales and zero points: (M, K) of src, (K, N) of wei, (M, N) of dst.
     struct tensor_arg src_scale, wei_scale, dst_scale;
     struct tensor_arg src_zp, wei_zp, dst_zp;
+    // Factors of scales and of offsets of the weights. row_group: all of K if they do not change along it.
+    struct tensor_arg wei_scale_factor, wei_zp_factor;
     struct tensor_arg reductions; // [batch.., M, K / segment] s32: sums of src over each segment
     struct post_op_arg post_ops[MATMUL_MAX_POST_OPS];
 };
@@ -90,6 +92,7 @@ struct group_part {
 // Passed by value at each execution. The 64-bit members are device addresses.
 struct matmul_arguments {
     arg_u64 bias, src_scale, wei_scale, dst_scale, src_zp, wei_zp, dst_zp, reductions, partials;
+    arg_u64 wei_scale_factor, wei_zp_factor;
     // Grouped matmuls: an array of group_part, with an entry for each tile along M (ROW_GROUPS) or for each
     // group (K_GROUPS).
     arg_u64 groups;
@@ -123,6 +126,8 @@ struct matmul_arguments {
 // policy/cpu/quantized_row.h: the type of src, 0 if it is quantised already, and vectors of 16 in a group
 #define SPEC_QUANTIZED_DT 17
 #define SPEC_QUANTIZED_VECTORS 18
+#define SPEC_WEI_SCALE_FACTOR_DT 19 // 0: there are none
+#define SPEC_WEI_ZP_FACTOR_DT 20    // of offsets
 
 #define TYPE_IN_BLOCK 255 // the kernel reads the type from the argument block
 

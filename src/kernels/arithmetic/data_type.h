@@ -251,9 +251,9 @@ static inline float load_float(bytes p, int data_type, long i) {
     return 0.f;
 }
 
-// An element of a scale: only the types that the list allows for it. Kernels load scales in unrolled
-// loops, and Intel's GPU compiler (IGC 2.40) does not unroll them if the cases are too many: it then
-// keeps the sums in memory.
+// An element of a scale: only the types that the list allows for it, and integers, which have factors.
+// Kernels load scales in unrolled loops, and Intel's GPU compiler (IGC 2.40) does not unroll them if the
+// cases are too many: it then keeps the sums in memory.
 #define CASE_no(...)
 #define CASE_yes(NAME, statement)                                                                            \
     case DT_##NAME:                                                                                          \
@@ -264,6 +264,7 @@ static inline float load_scale_element(bytes p, int data_type, long i) {
 #define ZEMM_USES(name, NAME, src, weights, dst, bias, scale, ...)                                           \
     CASE_##scale(NAME, return load_##name(p, i))
 #include "lists/types.def"
+        CASE_yes(S8, return load_s8(p, i)) CASE_yes(U8, return load_u8(p, i))
     }
     return 0.f;
 }
@@ -367,6 +368,7 @@ static inline float8 load_scale_element8(bytes p, int data_type, long i) {
 #define ZEMM_USES(name, NAME, src, weights, dst, bias, scale, ...)                                           \
     CASE_##scale(NAME, return load8_##name(p, i))
 #include "lists/types.def"
+        CASE_yes(S8, return load8_s8(p, i)) CASE_yes(U8, return load8_u8(p, i))
     }
     return (float8)0.f;
 }
@@ -376,6 +378,7 @@ static inline float16 load_scale_element16(bytes p, int data_type, long i) {
 #define ZEMM_USES(name, NAME, src, weights, dst, bias, scale, ...)                                           \
     CASE_##scale(NAME, return load16_##name(p, i))
 #include "lists/types.def"
+        CASE_yes(S8, return load16_s8(p, i)) CASE_yes(U8, return load16_u8(p, i))
     }
     return (float16)0.f;
 }

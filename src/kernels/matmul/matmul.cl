@@ -96,6 +96,9 @@ static inline void load_float_zero_points(global const struct matmul_problem *p,
     column_f zp[NV];
     load_column_scales(zp, args->wei_zp, &p->wei_zp, WEI_ZP_DT(p), as_float(args->host_wei_zp), &t->wei_zp_at,
                        along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
+    if (spec_wei_zp_factor_dt() != 0)
+        multiply_by_factors(zp, args->wei_zp_factor, &p->wei_zp_factor, spec_wei_zp_factor_dt(), block,
+                            &t->wei_zp_factor);
     for (int v = 0; v < NV; ++v)
         t->wei_zp[v] = as_column_i(HAS(FLAG_OFFSETS) ? zp[v] : zp[v] - (column_f)(float)WEI_SHIFT);
 }
@@ -106,7 +109,7 @@ static inline void fold_offsets(__private struct tile *t) {
     for (int v = 0; v < NV; ++v) {
         const column_f offset = as_column_f(t->wei_zp[v]), shift = (column_f)(float)WEI_SHIFT;
         if (ADDS_OFFSETS) {
-            t->wei_zp[v] = as_column_i(-fma(t->wei_scale[v], shift, offset));
+            t->wei_zp[v] = as_column_i(WEI_SHIFT == 0 ? -offset : -fma(t->wei_scale[v], shift, offset));
             continue;
         }
         t->wei_scale[v] = divisor_of_offset(offset, t->wei_scale[v]);
@@ -129,9 +132,15 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
     keep_float_zero_points(t, block);
     if (SCALES_COLUMNS && (HAS(FLAG_WEI_SCALE_K) || block->opens)) {
-        load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, WEI_SCALE_DT(p),
-                           args->host_wei_scale, &t->wei_scale_at,
+        column_f scale[NV];
+        load_column_scales(scale, args->wei_scale, &p->wei_scale, WEI_SCALE_DT(p), args->host_wei_scale,
+                           &t->wei_scale_at,
                            along_k(p, block, p->wei_scale.row_group) * block->steps.wei_scale);
+        if (spec_wei_scale_factor_dt() != 0)
+            multiply_by_factors(scale, args->wei_scale_factor, &p->wei_scale_factor,
+                                spec_wei_scale_factor_dt(), block, &t->wei_scale_factor);
+        for (int v = 0; v < NV; ++v)
+            t->wei_scale[v] = scale[v];
         if (HAS(FLAG_OFFSETS))
             fold_offsets(t);
         for (int v = 0; v < NV; ++v)
@@ -229,6 +238,10 @@ OWNER_FUNCTION(bytes src, bytes wei, global uchar *dst, global const struct matm
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
     if (SCALES_COLUMNS)
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
+    if (spec_wei_zp_factor_dt() != 0)
+        t.wei_zp_factor.from = find_columns(p, &p->wei_zp_factor, &first, t.n0, t.columns);
+    if (spec_wei_scale_factor_dt() != 0)
+        t.wei_scale_factor.from = find_columns(p, &p->wei_scale_factor, &first, t.n0, t.columns);
     WALK_COLUMNS(ARGUMENTS, p, 0, &t);
     const struct k_block all = {.opens = true};
     if (spec_stage() != STAGE_ADD_RANGES) {

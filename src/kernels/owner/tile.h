@@ -17,6 +17,7 @@ struct tile {
     long n0;            // the work-item's first column
     struct tile_rows rows;
     struct column_source wei_zp_at, wei_scale_at;
+    struct column_factors wei_zp_factor, wei_scale_factor;
     // For the columns, in the current segment; wei_sum: sums of the weights along K.
     column_i wei_zp[NV], wei_sum[NV];
     column_f wei_scale[NV];

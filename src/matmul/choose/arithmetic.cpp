@@ -25,7 +25,8 @@ namespace {
 bool zero_points_fit_f32(const facts &f, bool flips_weights) {
     const problem &p = f.run();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    const bool is_small = zp ? !zp->is_on_host && is_narrow_int(zp->data_type) : flips_weights;
+    const bool is_small =
+        zp ? !zp->is_on_host && is_narrow_int(zp->data_type) && !p.has_offsets() : flips_weights;
     return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
 }
 
@@ -130,11 +131,11 @@ namespace {
 // The largest |value - zero point|. Zero points of type s32 are assumed to be in the range of the
 // tensor's type. Float zero points are subtracted later; weights may be flipped to the other
 // signedness until then.
-zemm_dim_t largest_magnitude(const memory_desc &md, const quant_entry *zero_point) {
+zemm_dim_t largest_magnitude(const memory_desc &md, const quant_entry *zero_point, bool are_floats) {
     const value_range value = range_of(md.data_type);
     if (!zero_point)
         return std::max(-value.low, value.high);
-    if (is_floating(zero_point->data_type))
+    if (are_floats)
         return value.high - value.low;
     const value_range zp = zero_point->data_type == zemm_s32 ? value : range_of(zero_point->data_type);
     return std::max(value.high - zp.low, zp.high - value.low);
@@ -149,8 +150,8 @@ bool is_bare_s32(const problem &p) {
 }
 
 zemm_dim_t longest_sum(const problem &p, zemm_dim_t most) {
-    return most / (largest_magnitude(p.src, p.zero_point(ZEMM_ARG_SRC)) *
-                   largest_magnitude(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS)));
+    return most / (largest_magnitude(p.src, p.zero_point(ZEMM_ARG_SRC), false) *
+                   largest_magnitude(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS), p.has_float_zero_points()));
 }
 
 zemm_dim_t longest_s32_sum(const problem &p) {

@@ -25,6 +25,7 @@ bool parameters_are_small(const facts &f, std::string &why) {
     if (!f.empty &&
         (!is_small(p.scale(ZEMM_ARG_SRC), p.src) || !is_small(p.scale(ZEMM_ARG_WEIGHTS), p.wei) ||
          !is_small(p.zero_point(ZEMM_ARG_SRC), p.src) || !is_small(p.zero_point(ZEMM_ARG_WEIGHTS), p.wei) ||
+         !is_small(p.scale_factor(), p.wei) || !is_small(p.offset_factor(), p.wei) ||
          f.rows.all * groups_along(p.k(), f.segment) > zemm_dim_t(limit / sizeof(int32_t)))) {
         why = "it counts bytes of scales, of zero points and of sums of src up to 2^31, their elements up to "
               "2^32";

@@ -91,6 +91,10 @@ values_of<kernels::matmul_arguments> values_of_problem(const problem &p) {
     zero_point(ZEMM_ARG_SRC, v.src_zp, v.host_src_zp);
     zero_point(ZEMM_ARG_WEIGHTS, v.wei_zp, v.host_wei_zp);
     zero_point(ZEMM_ARG_DST, v.dst_zp, v.host_dst_zp);
+    if (p.scale_factor())
+        values.set(v.wei_scale_factor, address_of(ZEMM_ARG_ATTR_SCALE_FACTORS | ZEMM_ARG_WEIGHTS));
+    if (p.offset_factor())
+        values.set(v.wei_zp_factor, address_of(ZEMM_ARG_ATTR_OFFSET_FACTORS | ZEMM_ARG_WEIGHTS));
     if (p.reduction())
         values.set(v.reductions, address_of(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC));
     for (size_t i = 0; i < p.attr.post_ops.entries.size(); ++i) {
@@ -150,6 +154,18 @@ tensor_arg quant_tensor(const memory_desc &md, const quant_entry *entry) {
     return t;
 }
 
+namespace {
+
+// Factors of scales or offsets of the weights.
+tensor_arg factor_tensor(const problem &p, const quant_entry *factors) {
+    tensor_arg t = quant_tensor(p.wei, factors);
+    if (factors)
+        t.row_group = k_group(p, *factors, true);
+    return t;
+}
+
+} // namespace
+
 matmul_problem make_epilogue_block(const problem &p) {
     matmul_problem block = {};
     block.m = p.m();
@@ -174,6 +190,8 @@ matmul_problem make_whole_block(const problem &p) {
     block.wei_scale = quant_tensor(p.wei, p.scale(ZEMM_ARG_WEIGHTS));
     block.src_zp = quant_tensor(p.src, p.zero_point(ZEMM_ARG_SRC));
     block.wei_zp = quant_tensor(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS));
+    block.wei_scale_factor = factor_tensor(p, p.scale_factor());
+    block.wei_zp_factor = factor_tensor(p, p.offset_factor());
     return block;
 }
 

@@ -83,6 +83,8 @@ std::vector<ze::spec_constant> xe_constants(const facts &f, const arithmetic &a,
             {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
             {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
             {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))},
+            {SPEC_WEI_SCALE_FACTOR_DT, parameter_type(p.scale_factor())},
+            {SPEC_WEI_ZP_FACTOR_DT, parameter_type(p.offset_factor())},
             {SPEC_PANEL_K, uint32_t(f.panel_k)},
             {SPEC_PANELS, uint32_t(f.panels)},
             {SPEC_SRC_LOAD, xe_src_load(f)}};
@@ -109,7 +111,9 @@ std::vector<ze::spec_constant> cpu_constants(const facts &f, const arithmetic &a
                                              {SPEC_WEI_UNIT, f.laid_out->wei_unit},
                                              {SPEC_SRC_SCALE_DT, types.src_scale},
                                              {SPEC_WEI_SCALE_DT, types.wei_scale},
-                                             {SPEC_WEI_ZP_DT, types.wei_zp}};
+                                             {SPEC_WEI_ZP_DT, types.wei_zp},
+                                             {SPEC_WEI_SCALE_FACTOR_DT, parameter_type(p.scale_factor())},
+                                             {SPEC_WEI_ZP_FACTOR_DT, parameter_type(p.offset_factor())}};
     // Drivers refuse specialisation constants that a module does not have.
     if (f.row->multiplies == operands::f32)
         result.push_back({SPEC_SRC_UNIT, uint32_t(a.src_in_place ? UNIT_COLUMN : UNIT_NONE)});

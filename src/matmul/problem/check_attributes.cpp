@@ -76,7 +76,7 @@ void check_scale_types(const problem &p) {
         if (e.mode != zemm_quantization_mode_static_sazp && arg != ZEMM_ARG_DST)
             fail(zemm_unimplemented, "%s scales: quantization mode %s is for dst", tensor_name(arg),
                  zemm_quantization_mode2str(e.mode));
-        if (!suits(e.data_type, role::scale))
+        if (!suits(e.data_type, role::scale) && !p.attr.scale_factors.contains(arg))
             fail(zemm_unimplemented, "%s scales: data type %s is not implemented, %s are", tensor_name(arg),
                  data_type_name(e.data_type), types_for(role::scale).c_str());
         if (e.mask & ~full_mask(p.ndims()))
@@ -222,6 +222,31 @@ void check_offsets(const context &c) {
         check_n_group(c, "weights offsets", *e, true);
 }
 
+// An extension of zemm. of: the scales or offsets, `what`, that have the factors e.
+void check_factors(const context &c, const char *what, const quant_entry *e, const quant_entry *of) {
+    if (!e)
+        return;
+    const std::string name = text("weights %s factors", what);
+    if (!of)
+        fail(zemm_invalid_arguments, "%s: there are no %ss of the weights to multiply", name.c_str(), what);
+    if (!is_int8(of->data_type))
+        fail(zemm_unimplemented, "%s: the weights %ss are %s, with factors they must be s8 or u8",
+             name.c_str(), what, data_type_name(of->data_type));
+    if (e->mask & ~of->mask)
+        fail(zemm_unimplemented, "%s: mask %d has bits that the mask %d of the %ss has not", name.c_str(),
+             e->mask, of->mask, what);
+    const zemm_dim_t group = k_group(c.p, *e, true), inner = k_group(c.p, *of, true);
+    if (c.k != ZEMM_RUNTIME_DIM_VAL && group != c.k && group % inner != 0)
+        fail(zemm_unimplemented, "%s: the K group %lld is not a multiple of the group %lld of the %ss",
+             name.c_str(), (long long)group, (long long)inner, what);
+    if (c.k > 0 && inner == c.k && of == c.p.scale(ZEMM_ARG_WEIGHTS))
+        fail(zemm_unimplemented,
+             "%s: the scales need several groups along K, not one of all %lld elements: multiply them by the "
+             "factors",
+             name.c_str(), (long long)c.k);
+    check_n_group(c, name.c_str(), *e, false);
+}
+
 // Groups of reductions divide the K groups of the others. Those that are too large are invalid to oneDNN, if
 // it takes the other group, and that is no value for each element of K: it takes these, though no sum over a
 // group serves them. status: which of the two kinds of groups to refuse.
@@ -349,6 +374,8 @@ void check_groups_of_all(const context &c) {
     check_all(c.p.attr.scales, "scales");
     check_all(c.p.attr.zero_points, "zero points");
     check_all(c.p.attr.offsets, "offsets");
+    check_all(c.p.attr.scale_factors, "scale factors");
+    check_all(c.p.attr.offset_factors, "offset factors");
     if (const quant_entry *e = c.p.reduction())
         check_groups(c, "precomputed reductions", ZEMM_ARG_SRC, *e);
     check_reduction_groups(c, zemm_unimplemented);
@@ -368,6 +395,8 @@ void check_attributes(const problem &p) {
         check_dst_scales(c, *e);
     check_zero_points(c);
     check_offsets(c);
+    check_factors(c, "scale", p.scale_factor(), p.scale(ZEMM_ARG_WEIGHTS));
+    check_factors(c, "offset", p.offset_factor(), find_entry(p.attr.offsets, ZEMM_ARG_WEIGHTS));
     check_reductions(c);
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries)

@@ -23,5 +23,5 @@ static_assert(MATMUL_MAX_POST_OPS == zemm::post_ops_limit);
 static_assert(MATMUL_MAX_BATCH_NDIMS == ZEMM_MAX_NDIMS - 2);
 static_assert(sizeof(zemm::kernels::tensor_arg) == 8 * 15 + 8);
 static_assert(sizeof(zemm::kernels::post_op_arg) == 16 + 2 * sizeof(zemm::kernels::tensor_arg));
-static_assert(sizeof(zemm::kernels::matmul_arguments) == 8 * (10 + 64) + 24);
+static_assert(sizeof(zemm::kernels::matmul_arguments) == 8 * (12 + 64) + 24);
 static_assert(sizeof(zemm::kernels::group_part) == 12);

@@ -38,7 +38,13 @@ const quant_entry *problem::zero_point(int arg) const {
 }
 bool problem::has_float_zero_points() const {
     const quant_entry *entry = zero_point(ZEMM_ARG_WEIGHTS);
-    return entry && is_floating(entry->data_type);
+    return has_offsets() || (entry && is_floating(entry->data_type));
+}
+const quant_entry *problem::scale_factor() const {
+    return find_entry(attr.scale_factors, ZEMM_ARG_WEIGHTS);
+}
+const quant_entry *problem::offset_factor() const {
+    return find_entry(attr.offset_factors, ZEMM_ARG_WEIGHTS);
 }
 const quant_entry *problem::reduction() const {
     return find_entry(attr.precomputed_reductions, ZEMM_ARG_SRC);

@@ -49,6 +49,8 @@ struct problem {
     const quant_entry *scale(int arg) const;
     // Of the weights the offsets, if there are some: kernels read them in the place of zero points.
     const quant_entry *zero_point(int arg) const;
+    // Factors of the weights' scales and offsets.
+    const quant_entry *scale_factor() const, *offset_factor() const;
     const quant_entry *reduction() const; // of src
 };
 

@@ -190,6 +190,31 @@ TEST(offsets) {
                    {"group_ndims 1", ZEMM_ARG_WEIGHTS, 3, 1, columns, zemm_f32}});
 }
 
+// Factors make integers of scales and offsets that are set after them.
+TEST(factors) {
+    const auto fresh = made(zemm_primitive_attr_create);
+    const auto check = [&](auto set_factors, auto set, const char *of) {
+        INVALID("data_type u8 is not one of", set(fresh, ZEMM_ARG_WEIGHTS, 3, 2, columns, zemm_u8));
+        for (const int arg : {0, 1, 17, 34, 41, -1})
+            INVALID(of, set_factors(fresh, arg, 0, 0, nullptr, zemm_f32));
+        INVALID("s8", set_factors(fresh, ZEMM_ARG_WEIGHTS, 3, 2, columns, zemm_s8));
+        INVALID("e8m0", set_factors(fresh, ZEMM_ARG_WEIGHTS, 3, 2, columns, zemm_e8m0));
+        INVALID("mask 0", set_factors(fresh, ZEMM_ARG_WEIGHTS, 0, 2, columns, zemm_f16));
+        for (const zemm_data_type_t type : {zemm_f16, zemm_bf16, zemm_f32})
+            OK(set_factors(fresh, ZEMM_ARG_WEIGHTS, 3, 2, columns, type));
+        OK(set(fresh, ZEMM_ARG_WEIGHTS, 3, 2, columns, zemm_u8));
+        OK(set(fresh, ZEMM_ARG_WEIGHTS, 3, 2, columns, zemm_s8));
+        INVALID("data_type f16 is not one of s8, u8, as factors are set for it",
+                set(fresh, ZEMM_ARG_WEIGHTS, 3, 2, columns, zemm_f16));
+    };
+    check(zemm_primitive_attr_set_scale_factors, zemm_primitive_attr_set_scales,
+          "only scales of weights have factors");
+    check(zemm_primitive_attr_set_offset_factors, zemm_primitive_attr_set_offsets,
+          "only offsets of weights have factors");
+    INVALID("data_type u8 is not one of",
+            zemm_primitive_attr_set_scales(fresh, ZEMM_ARG_SRC, 3, 2, columns, zemm_u8));
+}
+
 TEST(reductions) {
     const auto set = [](const parameter &p) {
         return zemm_primitive_attr_set_precomputed_reductions(attr, p.arg, p.mask, p.group_ndims,

@@ -68,6 +68,14 @@ TEST(attributes) {
     SAME(attr_text(a), "attr-offsets:wei:3:bf16:32x1");
     SAME(arg_text(ZEMM_ARG_ATTR_OFFSETS | ZEMM_ARG_WEIGHTS), "attr_offsets_wei");
     a = {};
+    set_scale_factors(a, {ZEMM_ARG_WEIGHTS, 2, 0, nullptr, zemm_f16});
+    set_scales(a, {ZEMM_ARG_WEIGHTS, 3, 2, wei_groups, zemm_u8});
+    set_offset_factors(a, {ZEMM_ARG_WEIGHTS, 0, 0, nullptr, zemm_f32});
+    SAME(attr_text(a),
+         "attr-scale-factors:wei:2:f16 attr-scales:wei:3:u8:32x1 attr-offset-factors:wei:0:f32");
+    SAME(arg_text(ZEMM_ARG_ATTR_SCALE_FACTORS | ZEMM_ARG_WEIGHTS), "attr_scale_factors_wei");
+    SAME(arg_text(ZEMM_ARG_ATTR_OFFSET_FACTORS | ZEMM_ARG_WEIGHTS), "attr_offset_factors_wei");
+    a = {};
     set_scratchpad_mode(a, zemm_scratchpad_mode_user);
     set_fpmath_mode(a, zemm_fpmath_mode_bf16, true);
     set_accumulation_mode(a, zemm_accumulation_mode_f16);
@@ -155,6 +163,9 @@ TEST(keys) {
     add([&](auto &a) { set_offsets(a, {ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f32}); });
     add([&](auto &a) { set_offsets(a, {ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f16}); });
     add([&](auto &a) { set_offsets(a, {ZEMM_ARG_WEIGHTS, 3, 0, nullptr, zemm_f16}); });
+    add([&](auto &a) { set_scale_factors(a, {ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f16}); });
+    add([&](auto &a) { set_scale_factors(a, {ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f32}); });
+    add([&](auto &a) { set_offset_factors(a, {ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f16}); });
     add([&](auto &a) { set_precomputed_reductions(a, {ZEMM_ARG_SRC, 3, 2, groups, zemm_s32}); });
     add([&](auto &a) { append(a.post_ops, {.kind = zemm_binary, .alg = zemm_binary_add, .src1 = row}); });
     add([&](auto &a) { append(a.post_ops, {.kind = zemm_binary, .alg = zemm_binary_add, .src1 = column}); });

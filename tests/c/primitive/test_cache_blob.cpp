@@ -53,6 +53,13 @@ const std::vector<std::function<own<zemm_primitive_desc_t>()>> problems = {
     [] { return product(ZEMM_RUNTIME_DIM_VAL, zemm_f32, zemm_f32); },
     [] { return product_with(zemm_primitive_attr_set_offsets, 2, zemm_f32); },
     [] { return product_with(zemm_primitive_attr_set_zero_points, 2, zemm_f32); },
+    [] {
+        const zemm_dim_t groups[] = {16, 1};
+        const auto attr = new_attr();
+        OK(zemm_primitive_attr_set_scale_factors(attr, ZEMM_ARG_WEIGHTS, 2, 0, nullptr, zemm_f16));
+        OK(zemm_primitive_attr_set_scales(attr, ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_u8));
+        return product(3, zemm_s8, zemm_u8, attr);
+    },
 };
 
 bytes id_of(const_zemm_primitive_desc_t pd) {

@@ -10,7 +10,7 @@ from zemm.benchdnn.data.reference import reductions
 from zemm.benchdnn.grammar import arguments as args
 from zemm.benchdnn.grammar.arguments import Argument
 from zemm.benchdnn.grammar.case import Case
-from zemm.benchdnn.grammar.dtypes import Floats, rounded
+from zemm.benchdnn.grammar.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.grammar.encodings import Groups, Sparsity
 from zemm.benchdnn.grammar.masks import has_one_value
 from zemm.benchdnn.grammar.post_ops import Binary, Sum
@@ -18,6 +18,10 @@ from zemm.benchdnn.grammar.post_ops import Binary, Sum
 _POST_OP_RANGES = {"condition": (0, 16), "prelu": (-2, 2)}
 _POST_OP_FACTORS = {"mul": 1 / 8, "sub": -1.0}
 _SOURCE = (-16, 16)
+# Several scales are powers of two in this range. Integers times factors, and offsets times theirs, are scales
+# and offsets as ranges.py expects them.
+_POWERS = {"scales": (-4, -2), "scale_factors": (-4, -3), "offset_factors": (-2, -1)}
+_INTEGER_POWERS = (0, 1)
 _REDUCED = {"s8": (-64, 63), "u8": (0, 127)}
 
 
@@ -44,8 +48,9 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
         drawn = fill.integers(count, "BIA", filling.bia, dt=dt)
     elif role == "dst":
         drawn = fill.integers(count, "DST", filling.dst, dt=filling.dst_dt)
-    elif role == "scales":
-        drawn = rounded(fill.scales(count, argument.value), dt)
+    elif role in _POWERS:
+        powers = _INTEGER_POWERS if BY_NAME[dt].integral else _POWERS[role]
+        drawn = rounded(fill.scales(count, argument.value, *powers), dt)
     elif role in ("zero_points", "offsets"):
         drawn = fill.zero_points(count, argument.value, dt)
     elif role == "precomputed_reductions":

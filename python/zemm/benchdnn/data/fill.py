@@ -73,9 +73,9 @@ def stored(count: int, kind: str, values: tuple[int, int], dt: str) -> Floats:
     return rounded(_chunked(count, None, KINDS[kind] * count, *values, lambda draws: draws), dt)
 
 
-def scales(count: int, value: float) -> Floats:
-    """Scales: a single one is `value`, several are drawn from 1/16, 1/8 and 1/4."""
-    return _chunked(count, value, count, -4, -2, lambda draws: np.exp2(draws))
+def scales(count: int, value: float, low: int = -4, high: int = -2) -> Floats:
+    """Scales: a single one is `value`, several are powers of two, with exponents in [low, high]."""
+    return _chunked(count, value, count, low, high, lambda draws: np.exp2(draws))
 
 
 def zero_points(count: int, value: float, dt: str) -> Floats:

@@ -131,8 +131,8 @@ def _in_steps(case: Case, wei: Range) -> Range:
     scale, point, offset = (case.attributes.find(kind, WEI) for kind in kinds)
     are_scaled = scale is not None and not has_one_value(scale.mask)
     largest = (max(_magnitudes(wei)) + _largest(point)) * (_LARGEST_SCALE if are_scaled else 1)
-    points = [entry for entry in (point, offset) if entry and not BY_NAME[entry.data_type].integral]
-    steps = max(_STEPS_OF_SCALES if are_scaled else 1, _STEPS_OF_POINTS if points else 1)
+    has_quarters = offset or (point and not BY_NAME[point.data_type].integral)
+    steps = max(_STEPS_OF_SCALES if are_scaled else 1, _STEPS_OF_POINTS if has_quarters else 1)
     reach = math.ceil((largest + _largest(offset)) * steps)
     return -reach, reach
 

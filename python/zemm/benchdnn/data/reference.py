@@ -93,8 +93,8 @@ def _operand(case: Case, operand: Floats) -> Floats:
 
 
 def dequantized(case: Case, values: Values, arg: int) -> Floats:
-    """The real values (x - zero point) * scale of src or weights, or x * scale + offset. A src that zemm
-    quantises has lost its digits."""
+    """The real values (x - zero point) * scale of src or weights, or x * scale + offset, where scales and
+    offsets may have factors. A src that zemm quantises has lost its digits."""
     x = values[arg]
     if arg == args.SRC and case.attributes.src_dyn_quant:
         x = quantized_src.quantized(x, case.attributes)
@@ -108,9 +108,9 @@ def dequantized(case: Case, values: Values, arg: int) -> Floats:
     if (zero_points := of_each("zero_points")) is not None:
         x = x - zero_points
     if (scales := of_each("scales")) is not None:
-        x = x * scales
+        x = x * (scales if (factors := of_each("scale_factors")) is None else scales * factors)
     if (offsets := of_each("offsets")) is not None:
-        x = x + offsets
+        x = x + (offsets if (factors := of_each("offset_factors")) is None else offsets * factors)
     return x
 
 

@@ -87,7 +87,7 @@ def matrices(case: Case) -> list[Argument]:
 
 
 def quantizations(case: Case) -> list[Argument]:
-    """Scales, zero points, offsets and reductions of all arguments."""
+    """Scales, zero points, offsets, their factors and reductions of all arguments."""
     found = []
     for kind, flag in KINDS.items():
         entries: tuple[Quantization, ...] = getattr(case.attributes, kind)

@@ -28,8 +28,8 @@ _MULTIPLE_SRC = ARG["MULTIPLE_SRC"]
 
 @dataclass(frozen=True)
 class Quantization:
-    """Scales, zero points, offsets or reductions of the argument `arg` (ZEMM_ARG_...). `value` is used with
-    mask 0."""
+    """Scales, zero points, offsets, factors of these or reductions of the argument `arg` (ZEMM_ARG_...).
+    `value` is used with mask 0."""
 
     arg: int
     mask: str
@@ -98,6 +98,8 @@ class Attributes:
     scales: tuple[Quantization, ...] = ()
     zero_points: tuple[Quantization, ...] = ()
     offsets: tuple[Quantization, ...] = ()
+    scale_factors: tuple[Quantization, ...] = ()
+    offset_factors: tuple[Quantization, ...] = ()
     precomputed_reductions: tuple[Quantization, ...] = ()
     post_ops: tuple[PostOp, ...] = ()
     scratchpad: str = "library"

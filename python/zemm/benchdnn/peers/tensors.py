@@ -9,8 +9,6 @@ from zemm.benchdnn.grammar.arguments import Argument
 from zemm.benchdnn.grammar.case import Case
 from zemm.benchdnn.grammar.dtypes import Floats
 
-_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "precomputed_reductions")
-
 
 def tensors(case: Case) -> list[tuple[Argument, Floats]]:
     """All arguments but dst, with their values."""
@@ -19,7 +17,7 @@ def tensors(case: Case) -> list[tuple[Argument, Floats]]:
     for argument in [*args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case)]:
         if argument.arg == args.DST:
             continue
-        if argument.role in _DRAWN_AS_CHECKED:
+        if argument.role in args.KINDS:
             values = contents.values(case, argument, ranges, src)
         else:
             values = contents.real_values(argument, argument.arg)

@@ -19,7 +19,8 @@ from zemm.benchdnn.peers.problem import check_is_plain, given
 from zemm.benchdnn.peers.tensors import tensors
 
 _REFUSED = (
-    "bia-dt", "attr-post-ops", "attr-precomputed-reductions", "attr-dropout", "attr-rounding-mode"
+    "bia-dt", "attr-post-ops", "attr-precomputed-reductions", "attr-dropout", "attr-rounding-mode",
+    "attr-scale-factors", "attr-offset-factors",
 )  # fmt: skip
 
 

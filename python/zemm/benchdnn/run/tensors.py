@@ -17,7 +17,6 @@ from zemm.benchdnn.grammar.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.run.buffers import Buffer, buffer_of
 from zemm.benchdnn.run.verdict import Result
 
-_DRAWN_AS_CHECKED = ("scales", "zero_points", "offsets", "precomputed_reductions")
 Memories = dict[int, Any]
 
 
@@ -136,7 +135,7 @@ class Tensors:
             self.values[argument.arg] = values.reshape(argument.dims)
 
     def _drawn(self, argument: Argument) -> Floats:
-        is_checked = self._case.options.mode == "C" or argument.role in _DRAWN_AS_CHECKED
+        is_checked = self._case.options.mode == "C" or argument.role in args.KINDS
         if is_checked or argument.encoding:
             return contents.values(self._case, argument, self.filling, self.values.get(args.SRC))
         return contents.real_values(argument, argument.arg)

@@ -56,6 +56,27 @@ static inline __attribute__((always_inline)) void load_column_scales(__private c
 #undef LOAD_SCALE
 }
 
+// Factors of scales or offsets of the work-item's columns. There are no registers to keep them in.
+struct column_factors {
+    struct column_source from;
+};
+
+// Multiplies what was loaded for a block's segment by the factors of its group of K.
+static inline __attribute__((always_inline)) void multiply_by_factors(__private column_f *x, ulong address,
+                                                                      tensor t, int data_type,
+                                                                      const struct k_block *block,
+                                                                      __private struct column_factors *f) {
+    const parameter_index group = (parameter_index)block->k0 / (parameter_index)t->row_group;
+#define MULTIPLY(v)                                                                                          \
+    if ((v) < NV)                                                                                            \
+        x[v] *= load_scale(address, data_type, 0.f, f->from.at[v] + group * (parameter_index)t->row);
+    MULTIPLY(0)
+    MULTIPLY(1)
+    MULTIPLY(2)
+    MULTIPLY(3)
+#undef MULTIPLY
+}
+
 static inline void load_column_zero_points(__private column_i *zero_point, ulong address, tensor t,
                                            int data_type, int host, __private struct column_source *from,
                                            parameter_index row) {

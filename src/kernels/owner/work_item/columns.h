@@ -3,6 +3,7 @@
 #pragma once
 
 #include "owner/work_item/elements.h"
+#include "problem/k_block.h"
 
 // Where scales or zero points lie for the tile's columns. n0: the first column.
 struct column_source {
@@ -69,8 +70,31 @@ static inline void load_column_scales(__private column_f *scale, ulong address, 
         for (int v = 0; v < NV; ++v)
             scale[v] = load_column_scale((bytes)address, data_type, begin + from->n0 + v * LANES);
     } else {
-        load_single_scales((__private float *)scale, address, t, data_type, begin, from->n0, from->columns);
+        column_f single[NV]; // scale, if a call wrote to it, would be in memory in the other cases, too
+        load_single_scales((__private float *)single, address, t, data_type, begin, from->n0, from->columns);
+        for (int v = 0; v < NV; ++v)
+            scale[v] = single[v];
     }
+}
+
+// Factors of scales or offsets of the tile's columns. They stay until their group of K ends.
+struct column_factors {
+    struct column_source from;
+    long row, end; // element offset of the group in the tensor, and the element of K where it ends
+    column_f values[NV];
+};
+
+// Multiplies what was loaded for a block's segment by the factors of its group of K.
+static inline void multiply_by_factors(__private column_f *x, ulong address, tensor t, int data_type,
+                                       const struct k_block *block, __private struct column_factors *f) {
+    if (block->opens || block->k0 >= f->end) {
+        const long group = block->k0 / t->row_group;
+        f->row = group * t->row;
+        f->end = (group + 1) * t->row_group;
+        load_column_scales(f->values, address, t, data_type, 0.f, &f->from, f->row);
+    }
+    for (int v = 0; v < NV; ++v)
+        x[v] *= f->values[v];
 }
 
 static inline void load_column_zero_points(__private column_i *zero_point, ulong address, tensor t,

@@ -17,6 +17,15 @@ static inline void prefetch_parameters(ulong address, tensor t, int data_type,
         prefetch_line(at + i);
 }
 
+// Prefetches the factors of the next group of K, or of the next tile's first one, where a group begins.
+static inline void prefetch_factors(ulong address, tensor t, int data_type,
+                                    __private const struct column_factors *f, const struct k_block *block,
+                                    long k) {
+    if (block->k0 + t->row_group == f->end)
+        prefetch_parameters(address, t, data_type, &f->from, f->end < k ? f->row + t->row : 0,
+                            f->end < k ? 0 : TILE_N);
+}
+
 // Prefetches what the columns need of a later segment, which may be one of the next tile.
 static inline void prefetch_columns(global const struct matmul_problem *p,
                                     const struct matmul_arguments *args, const struct k_block *block,
@@ -29,6 +38,12 @@ static inline void prefetch_columns(global const struct matmul_problem *p,
     if (HAS(FLAG_WEI_ZP_K))
         prefetch_parameters(args->wei_zp, &p->wei_zp, WEI_ZP_DT(p), &t->wei_zp_at,
                             segment * block->steps.wei_zp, columns);
+    if (spec_wei_scale_factor_dt() != 0)
+        prefetch_factors(args->wei_scale_factor, &p->wei_scale_factor, spec_wei_scale_factor_dt(),
+                         &t->wei_scale_factor, block, p->k);
+    if (spec_wei_zp_factor_dt() != 0)
+        prefetch_factors(args->wei_zp_factor, &p->wei_zp_factor, spec_wei_zp_factor_dt(), &t->wei_zp_factor,
+                         block, p->k);
 }
 
 static inline __attribute__((always_inline)) void

@@ -4,6 +4,11 @@
 
 #include "owner/tile.h"
 
+static inline void go_to_columns(__private struct column_source *from, __private const struct tile *t) {
+    from->n0 = t->n0;
+    from->columns = t->columns;
+}
+
 // Makes tile `own` of the tiles abreast the one that t describes. Returns the number of tiles.
 static __attribute__((noinline)) int go_to_tile_abreast(global const struct matmul_problem *p,
                                                         __private struct tile *t, int own) {
@@ -25,8 +30,11 @@ static __attribute__((noinline)) int go_to_tile_abreast(global const struct matm
     t->abreast.at = own;
     t->n0 = t->abreast.n0 + own * TILE_N;
     t->columns = (int)min((long)TILE_N, p->n - t->n0);
-    t->wei_zp_at.n0 = t->wei_scale_at.n0 = t->n0;
-    t->wei_zp_at.columns = t->wei_scale_at.columns = t->columns;
+    go_to_columns(&t->wei_zp_at, t);
+    go_to_columns(&t->wei_scale_at, t);
+    go_to_columns(&t->wei_zp_factor.from, t);
+    go_to_columns(&t->wei_scale_factor.from, t);
+    t->wei_zp_factor.end = t->wei_scale_factor.end = 0; // those that are kept belong to the other tile
     return tiles;
 }
 
