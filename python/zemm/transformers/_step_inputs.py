@@ -70,7 +70,7 @@ class StepInputs:
         )
 
     def _make(self, ids: torch.Tensor, given: dict[str, Any]) -> dict[str, Any]:
-        of_tokens, positions = given["attention_mask"], given["position_ids"]
+        of_tokens, positions = given.get("attention_mask"), given["position_ids"]
         mask = torch.zeros_like(self._mask)
         mask[:, 0, 0, : positions.shape[-1]] = True if of_tokens is None else of_tokens
         changed = {
