@@ -14,6 +14,8 @@ namespace zemm::attention {
 
 namespace {
 
+static_assert(ATTENTION_MOST_WIDTH == ZEMM_ATTENTION_MOST_WIDTH);
+
 constexpr zemm_dim_t most_rows = 4; // that a work-item computes at once
 
 void check(const zemm_attention_t &a) {
@@ -27,9 +29,9 @@ void check(const zemm_attention_t &a) {
                                       {"width", a.width}})
         if (value < 1 || value > INT32_MAX)
             fail(zemm_invalid_arguments, "%s is %lld, not from 1 to 2^31 - 1", what, (long long)value);
-    if (a.width % 16 || a.width > ATTENTION_MOST_WIDTH)
-        fail(zemm_invalid_arguments, "width is %lld, not a multiple of 16 up to %d", (long long)a.width,
-             ATTENTION_MOST_WIDTH);
+    if (a.width % ZEMM_ATTENTION_WIDTH_STEP || a.width > ZEMM_ATTENTION_MOST_WIDTH)
+        fail(zemm_invalid_arguments, "width is %lld, not a multiple of %d up to %d", (long long)a.width,
+             ZEMM_ATTENTION_WIDTH_STEP, ZEMM_ATTENTION_MOST_WIDTH);
     if (a.masks != 0 && a.masks != 1 && a.masks != a.batch)
         fail(zemm_invalid_arguments, "masks is %lld, not 0, 1 or batch", (long long)a.masks);
 }

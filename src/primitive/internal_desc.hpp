@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors of primitives for the Python package alone: one implementation without attributes, in any
-// types and sizes that its text names.
+// Descriptors of primitives for the Python package alone. They have one implementation and no attributes, and
+// key_text() tells them apart.
 #pragma once
 
 #include <initializer_list>

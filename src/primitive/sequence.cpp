@@ -220,10 +220,11 @@ void compiled_sequence::check(const bound_arguments &bound, const brought &more)
             group_count(r.launch, more.times);
 }
 
-// Tells the stream what a launch has read that does not change from one execution to the next: a model's
-// layers follow each other in the same order for each token.
+// Tells the stream which weights an execution has read, with their scales and the like. The layers of a model
+// have the same order for each token.
 static void read_ahead(ze::stream &stream, const bound_arguments &bound) {
-    constexpr int tensors = 511; // without the attributes whose parameters belong to a tensor
+    constexpr int tensors =
+        511; // the bits of ZEMM_ARG_... that name a tensor; those of attributes are higher
     std::array<ze::stream::range, ze::stream::most_ranges> ranges;
     size_t count = 0;
     for (const auto &[arg, memory] : bound.memories)

@@ -41,8 +41,8 @@ public:
     void launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
                 std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {},
                 bool is_brief = false);
-    // Ranges of memory that the last launch has read, up to most_ranges. Where others followed them when they
-    // were read before, a CPU device is told to fetch those: its memory is idle until the next launch.
+    // Notes what the last launch has read, up to most_ranges. If the stream knows what was read after it the
+    // last time, a CPU device is asked to prefetch that, as its memory is idle until the next launch.
     struct range {
         const void *begin;
         size_t bytes;

@@ -180,9 +180,9 @@ def test_exports_are_the_headers(installed: Installation) -> None:
     names = declared()
     assert len(names) > 120
     # Functions that libdnnl.so.3 and the Python package need besides the public ones.
-    for header in ("api/compat.hpp", "experts/experts.h"):
+    for header in ("api/compat.hpp", "experts/experts.h", "attention/attention.h"):
         inner = (ROOT / "src" / header).read_text()
-        names |= set(re.findall(r"\bZEMM_API (zemm_(?:compat|experts)_\w+)\(", inner))
+        names |= set(re.findall(r"\bZEMM_API (zemm_(?:compat|experts|attention)_\w+)\(", inner))
     assert exported(installed.libdir / "libzemm.so") == names
     assert (installed.libdir / "libzemm.so").readlink() == Path("libzemm.so.0")
 

@@ -17,7 +17,7 @@ from zemm.memory_desc import MemoryDesc
 from zemm.primitive import Primitive, PrimitiveDesc
 from zemm.words import DataType
 
-WIDTHS = range(16, 513, 16)  # of a head
+WIDTHS = library.widths_of_attention()  # of a head
 _MOST_CALLS = 16  # of a thread
 
 

@@ -317,6 +317,12 @@ def bound_chain(calls: Sequence[tuple[Any, Any]], ntensors: int) -> Callable[[An
     return bound
 
 
+def widths_of_attention() -> range:
+    """Those that a zemm_attention_t may have."""
+    step, most = lib.ZEMM_ATTENTION_WIDTH_STEP, lib.ZEMM_ATTENTION_MOST_WIDTH
+    return range(step, most + 1, step)
+
+
 def attention(type_name: str, fields: dict[str, Any]) -> Any:
     """A zemm_attention_t."""
     return ffi.new("zemm_attention_t *", {"type": value_of("data_type", type_name), **fields})

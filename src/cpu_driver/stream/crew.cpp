@@ -38,7 +38,7 @@ struct Shared {
     std::mutex running;                                      // one job at a time
     uint32_t started = 0;                                    // helpers; under `running`
     bool is_complete = false;                                // no more are started; under `running`
-    // What helpers read ahead between two jobs, under the next one's number. They take pieces from the end.
+    // What helpers prefetch between two jobs, the last piece of a range first.
     struct Range {
         std::atomic<const char *> begin;
         std::atomic<int> pieces{0};
@@ -87,9 +87,9 @@ bool do_part(uint32_t number) {
     }
 }
 
-constexpr size_t piece_bytes = 2048; // which takes less than waiting does
+constexpr size_t piece_bytes = 2048; // a helper looks for a job after each piece
 
-/// Reads a piece of memory into the caches of this thread. Returns false if there is none to read.
+/// Prefetches a piece. Returns false if none is left.
 bool fetch_piece() {
     for (Shared::Range &range : shared.ranges) {
         if (range.pieces.load(std::memory_order_relaxed) <= 0)

@@ -28,8 +28,9 @@ protected:
 /// has done nothing, while another thread's job has the helpers.
 bool run(Job &job);
 
-/// Has helpers that wait in a loop read memory into their caches, which is not a read for anybody else: any
-/// address may be given. They end where a job begins. A few such calls between two jobs are heeded.
+/// Asks helpers that wait in a loop to prefetch memory into their caches until the next job begins.
+/// Prefetches do not fault: any address may be given. Only the first few calls between two jobs have an
+/// effect.
 void fetch(const void *begin, size_t bytes);
 
 /// Notes the CPUs of the calling thread as those of all helpers, and reads the variable ZEMM_SPIN_US: how

@@ -74,7 +74,7 @@ static inline void find_tokens(long tokens, __private struct heads *h) {
         ++h->begin;
 }
 
-// Those of a block of n tokens from t0 on. Behind its end the last one is repeated.
+// Computes the scores of a block of n tokens from t0 on. Behind its end the last one is repeated.
 INLINE void score(const int rows, global const struct attention_arguments *a, long t0, int n,
                   __private struct heads *h) {
     const int type = spec_type();
@@ -128,7 +128,7 @@ static inline void exponentiate(long t0, int n, int r, __private struct heads *h
         most = fmax(most, vload16(0, scores + t));
     }
     const float before = h->largest[r], largest = fmax(before, largest_of(most));
-    const float less = largest == -INFINITY ? 0.f : largest; // of which there is none to subtract
+    const float less = largest == -INFINITY ? 0.f : largest; // no token has been seen yet
     h->rescale[r] = exp(before - less);
     h->largest[r] = largest;
     h->total[r] *= h->rescale[r];
