@@ -108,8 +108,8 @@ def memories(
     engine: zemm.Engine, pd: zemm.MatmulPrimitiveDesc | zemm.ReorderPrimitiveDesc
 ) -> dict[int, zemm.Memory]:
     """A memory, filled with zeros, of every argument that the descriptor asks for."""
-    kinds = ("SCALES", "ZERO_POINTS", "OFFSETS", "PRECOMPUTED_REDUCTIONS")
-    flags = [ARG[f"ATTR_{kind}"] for kind in kinds]
+    # An attribute that belongs to a tensor is one bit, to be joined with the number of the tensor.
+    flags = [number for name, number in ARG.items() if name.startswith("ATTR_") and number.bit_count() == 1]
     numbers = [ARG_SRC, ARG_WEIGHTS, ARG_BIAS, ARG_DST, zemm.ARG_SCRATCHPAD]
     numbers += [flag | arg for flag in flags for arg in (ARG_SRC, ARG_WEIGHTS, ARG_DST)]
     for i in range(32):

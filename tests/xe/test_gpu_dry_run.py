@@ -43,9 +43,13 @@ TIGER_LAKE = {
     "ForceDeviceId": "0x9a49",
 }
 UNKNOWN = {"ProductFamilyOverride": "dg2", "HardwareInfoOverride": "1x8x16"}
-# Registers that a row may spill: the row for any device with f4 by f4 and with f8, the other one with
+# Registers that a row may spill: the row for any device with f4 by f4 and with f8, the others with
 # K groups of floats that end early.
-SPILLED = {ROWS[-1]: 12, "matmul_float_any_any_16x16x16_xe_fma": 18}
+SPILLED = {
+    ROWS[-1]: 12,
+    "matmul_float_any_any_16x16x16_xe_fma": 18,
+    "matmul_float_any_any_8x16x16_xe_fma": 4,
+}
 # The packages of the loader and of the driver, by the library that a process opens.
 PACKAGES = {"libze_loader.so.1": "libze1", "libze_intel_gpu.so.1": "intel-opencl-icd"}
 
