@@ -146,6 +146,17 @@ def test_a_quantised_checkpoint(tmp_path: Path) -> None:
     assert 0 < same["rows"][0]["difference"] < 1e-5
 
 
+@pytest.mark.usefixtures("local")
+def test_a_random_gguf_file(tmp_path: Path) -> None:
+    """All runtimes read the file."""
+    pytest.importorskip("gguf")
+    found = run(
+        "--random=llama-tiny", "--gguf=Q4_K", "--activation=f32", "--peer=torch-f32", tmp_path=tmp_path
+    )
+    assert found["run"]["method"] == "gguf"
+    assert 0 < found["rows"][0]["difference"] < 1e-5
+
+
 @pytest.mark.full
 @pytest.mark.long
 def test_the_command_of_the_documents(tmp_path: Path) -> None:
@@ -173,15 +184,17 @@ def test_floats_of_a_layer(bits: int, group: int | None, zero_points: bool) -> N
     np.testing.assert_allclose(weights_of(layer), layer(np.eye(96, dtype=np.float32)), rtol=1e-6)
 
 
-def test_random_gguf(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", random_gguf.LINEARS)
+def test_random_gguf(kind: str, tmp_path: Path) -> None:
     """The file can be read, and its weights deviate as those of the checkpoint."""
     pytest.importorskip("gguf")
     shape = SHAPES["llama-tiny"]
-    file = zemm.gguf.load(random_gguf.write(shape, tmp_path))
+    file = zemm.gguf.load(random_gguf.write(shape, tmp_path, kind))
     assert file.metadata["llama.block_count"] == shape.layers
     up = file["blk.1.ffn_up.weight"]
-    assert (up.type, up.shape) == ("Q4_0", (shape.hidden, shape.intermediate))
+    assert (up.type, up.shape) == (kind, (shape.hidden, shape.intermediate))
     assert up.dequantize().std() == pytest.approx(0.02, rel=0.1)
+    assert abs(up.dequantize().mean()) < 0.002
 
 
 # ---- peers
@@ -276,6 +289,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ([f"--model={__file__}"], "this is neither a GGUF file nor a folder with a checkpoint"),
         ([f"--model={Path(__file__).parent}"], "the folder has no config.json: it has no checkpoint"),
         (["--random=gpt-9"], "zemm-models: --random=gpt-9: none of llama-1b"),
+        (["--model=smollm2", "--gguf=Q4_K"], "zemm-models: --gguf=Q4_K: only --random makes a file"),
         (["--model=x", "--peer=tensorflow"], f"'tensorflow' is none of {', '.join(PEERS)}"),
         (["--model=x", "--activation=f64"], "'f64' is none of int8, f32"),
         (["--model=x", "--tokens=0"], "argument --tokens: 0 is too few: give 1 or more"),

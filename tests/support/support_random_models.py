@@ -16,7 +16,7 @@ def write_model(type_name: str, shape: Shape, folder: Path) -> Path:
     writer = GGUFWriter(path, "llama")
     random_gguf._describe(writer, shape)
     for name, kind, dims in random_gguf._tensors(shape):
-        if kind == random_gguf._Q4_0:
+        if kind in random_gguf.LINEARS:
             blocks = usual_blocks(type_name, dims, rng)
             writer.add_tensor(name, blocks, raw_dtype=GGMLQuantizationType[type_name])
         else:

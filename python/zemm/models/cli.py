@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
@@ -37,6 +38,11 @@ def _parser() -> argparse.ArgumentParser:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--model", metavar="DIR|GGUF", help="a checkpoint, a GGUF file, or smollm2")
     which.add_argument("--random", metavar="SHAPE", help=f"random weights: {', '.join(SHAPES)}")
+    parser.add_argument(
+        "--gguf",
+        choices=random_gguf.LINEARS,
+        help="random weights as a GGUF file that all runtimes read, by default as GPTQ",
+    )
     parser.add_argument("--activation", default="int8,f32", help=f"of zemm: {', '.join(ACTIVATIONS)}")
     parser.add_argument("--compile", action="store_true", help="zemm with compiled decode steps as well")
     parser.add_argument("--peer", default="", help=", ".join(PEERS))
@@ -126,15 +132,23 @@ def _run(args: argparse.Namespace, command: str) -> int:
 
 def _model(args: argparse.Namespace, stack: ExitStack) -> Model:
     if args.model is not None:
+        if args.gguf is not None:
+            raise UsageError(f"--gguf={args.gguf}: only --random makes a file")
         return find(args.model)
     if args.random not in SHAPES:
         raise UsageError(f"--random={args.random}: none of {', '.join(SHAPES)}")
     _say("writing random weights")
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="zemm-models-")))
     shape = SHAPES[args.random]
+    if args.gguf is not None:
+        if find_spec("gguf") is None:
+            raise UsageError(f"--gguf={args.gguf}: pip install gguf")
+        return replace(
+            find(str(random_gguf.write(shape, folder, args.gguf))), name=args.random, is_random=True
+        )
     size = random_gptq.write(shape, folder).stat().st_size
     # llama.cpp and OpenVINO read no GPTQ.
-    llama_file = random_gguf.write(shape, folder) if find_spec("gguf") else None
+    llama_file = random_gguf.write(shape, folder, table=random_gguf.F16) if find_spec("gguf") else None
     return Model(args.random, folder, None, "gptq", size, llama_file, is_random=True)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GGUF file with random weights and no vocabulary: linear layers are Q4_0 (groups of 32), embeddings and
-the head are f16. A tensor at a time is in memory."""
+"""A GGUF file with random weights and no vocabulary: linear layers are Q4_0 (groups of 32) or Q4_K (the same
+with scales of scales), embeddings and the head are F16 or Q6_K. A tensor at a time is in memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,18 +23,25 @@ _NAMES = {
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
-_Q4_0, _F16, _F32 = "Q4_0", "F16", "F32"
+F16, _F32 = "F16", "F32"
+LINEARS = ("Q4_0", "Q4_K")
+# What gives a type's weights DEVIATION, where integers, scales and minima are uniform, and the middle 0.
+_SCALES = {
+    "Q4_0": {"d": STEP},
+    "Q4_K": {"d": DEVIATION / 258, "dmin": DEVIATION / 258 * 7.5},
+    "Q6_K": {"d": DEVIATION / 1367},
+}
 _Tensor = tuple[str, str, tuple[int, ...]]  # name, type, shape [N, K] or [K]
 
 
-def write(shape: Shape, folder: Path) -> Path:
-    """Write the file. The package gguf is needed."""
+def write(shape: Shape, folder: Path, linears: str = LINEARS[0], table: str = "Q6_K") -> Path:
+    """Write the file. linears: one of LINEARS. table: F16 or Q6_K. The package gguf is needed."""
     from gguf import GGMLQuantizationType, GGUFWriter
 
     path = folder / "model.gguf"
     writer = GGUFWriter(path, "llama")
     _describe(writer, shape)
-    tensors = list(_tensors(shape))
+    tensors = list(_tensors(shape, linears, table))
     for name, kind, dims in tensors:
         stored = _stored(kind, dims)
         size = int(np.prod(stored.shape)) * stored.dtype.itemsize
@@ -62,32 +69,36 @@ def _describe(writer: Any, shape: Shape) -> None:
     writer.add_tokenizer_model("no_vocab")
 
 
-def _tensors(shape: Shape) -> Iterator[_Tensor]:
-    table = (shape.vocabulary, shape.hidden)
-    yield "token_embd.weight", _F16, table
+def _tensors(shape: Shape, linears: str = LINEARS[0], table: str = F16) -> Iterator[_Tensor]:
+    table_dims = (shape.vocabulary, shape.hidden)
+    yield "token_embd.weight", table, table_dims
     for layer in range(shape.layers):
         for name, (k, n) in shape.linears().items():
-            yield f"blk.{layer}.{_NAMES[name]}.weight", _Q4_0, (n, k)
+            yield f"blk.{layer}.{_NAMES[name]}.weight", linears, (n, k)
         for norm in ("attn_norm", "ffn_norm"):
             yield f"blk.{layer}.{norm}.weight", _F32, (shape.hidden,)
     yield "output_norm.weight", _F32, (shape.hidden,)
-    yield "output.weight", _F16, table
+    yield "output.weight", table, table_dims
 
 
 def _stored(kind: str, dims: tuple[int, ...]) -> NDArray[Any]:
     """An array with the shape and type of a tensor in the file, without memory of its own."""
-    if kind == _Q4_0:
-        form = FORMATS[_Q4_0]
+    if kind in _SCALES:
+        form = FORMATS[kind]
         return np.broadcast_to(np.uint8(0), (*dims[:-1], dims[-1] // form.elements * form.block.itemsize))
-    return np.broadcast_to(np.dtype({_F16: np.float16, _F32: np.float32}[kind]).type(0), dims)
+    return np.broadcast_to(np.dtype({F16: np.float16, _F32: np.float32}[kind]).type(0), dims)
 
 
 def _values(kind: str, dims: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
     if kind == _F32:
         return np.ones(dims, np.float32)
-    if kind == _F16:
+    if kind == F16:
         return (DEVIATION * rng.standard_normal(dims, np.float32)).astype(np.float16)
-    blocks = np.empty(int(np.prod(dims)) // FORMATS[_Q4_0].elements, FORMATS[_Q4_0].block)
-    blocks["d"] = STEP
-    blocks["q"] = nibbles(blocks["q"].size, rng).reshape(blocks["q"].shape)
+    form = FORMATS[kind]
+    blocks = rng.integers(0, 256, (int(np.prod(dims)) // form.elements, form.block.itemsize), np.uint8)
+    blocks = blocks.view(form.block)
+    if kind == "Q4_0":
+        blocks["q"] = nibbles(blocks["q"].size, rng).reshape(blocks["q"].shape)
+    for field, value in _SCALES[kind].items():
+        blocks[field] = value
     return blocks.view(np.uint8)
