@@ -19,6 +19,7 @@ from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts, placeholder_of, wanted_of
 from zemm.transformers._formats import FORMATS, Floats
 from zemm.transformers._formats.format import FLOATS, Format, Place, Tensors, Wanted
+from zemm.transformers._growing_cache import give_room
 from zemm.transformers._modules import activation_of, is_kept_in_f32, module_of, packing
 from zemm.transformers._parallel import part_of
 from zemm.transformers._placeholder import Placeholder
@@ -58,6 +59,7 @@ def tied_modules(model: Any) -> set[str]:
 def prepare_to_run(model: Any) -> None:
     """Prepares a model that has its layers for calls."""
     model.requires_grad_(False)  # the layers refuse gradients
+    model.register_forward_pre_hook(give_room, with_kwargs=True)
     share_cores()
 
 
