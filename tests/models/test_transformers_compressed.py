@@ -153,7 +153,7 @@ def test_logits(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["int4", "int8 with zero points"])
 def test_act_order(kind: str, tmp_path: Path) -> None:
     expected = logits(save(tmp_path, llama(), *compressed(KINDS[kind][0], act_order=True)))
-    torch.testing.assert_close(logits(load(tmp_path)), expected, rtol=1e-5, atol=1e-5)
+    assert (logits(load(tmp_path)) - expected).abs().max() < 1e-5 * expected.abs().max()
 
 
 def test_which_modules_are_quantised() -> None:
