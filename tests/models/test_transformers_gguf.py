@@ -145,8 +145,8 @@ def test_biases_and_int8_activations(mix: str, tmp_path: Path) -> None:
         round_inputs(reference.get_submodule(name), model.get_submodule(name).layer.activation_group)
     rounded = logits(reference)
     assert (rounded - expected).norm() > 1e-3 * expected.norm()
-    # An input that lies between two integers may become either, by the order of torch's sums: that changes the
-    # logits of a token.
+    # An input that lies between two integers may become either, by the order of torch's sums: that changes
+    # the logits of a token.
     errors = (logits(model) - rounded).abs().amax(-1).flatten() / rounded.abs().max()
     assert errors.sort().values[-3] < 1e-5
     assert errors.max() < 2e-2
