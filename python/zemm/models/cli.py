@@ -144,11 +144,11 @@ def _model(args: argparse.Namespace, stack: ExitStack) -> Model:
         if find_spec("gguf") is None:
             raise UsageError(f"--gguf={args.gguf}: pip install gguf")
         return replace(
-            find(str(random_gguf.write(shape, folder, args.gguf))), name=args.random, is_random=True
+            find(str(random_gguf.write(shape, folder, args.gguf, "Q6_K"))), name=args.random, is_random=True
         )
     size = random_gptq.write(shape, folder).stat().st_size
     # llama.cpp and OpenVINO read no GPTQ.
-    llama_file = random_gguf.write(shape, folder, table=random_gguf.F16) if find_spec("gguf") else None
+    llama_file = random_gguf.write(shape, folder) if find_spec("gguf") else None
     return Model(args.random, folder, None, "gptq", size, llama_file, is_random=True)
 
 

@@ -23,7 +23,7 @@ _NAMES = {
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
-F16, _F32 = "F16", "F32"
+_F16, _F32 = "F16", "F32"
 LINEARS = ("Q4_0", "Q4_K")
 # What gives a type's weights DEVIATION, where integers, scales and minima are uniform, and the middle 0.
 _SCALES = {
@@ -34,7 +34,7 @@ _SCALES = {
 _Tensor = tuple[str, str, tuple[int, ...]]  # name, type, shape [N, K] or [K]
 
 
-def write(shape: Shape, folder: Path, linears: str = LINEARS[0], table: str = "Q6_K") -> Path:
+def write(shape: Shape, folder: Path, linears: str = LINEARS[0], table: str = _F16) -> Path:
     """Write the file. linears: one of LINEARS. table: F16 or Q6_K. The package gguf is needed."""
     from gguf import GGMLQuantizationType, GGUFWriter
 
@@ -69,7 +69,7 @@ def _describe(writer: Any, shape: Shape) -> None:
     writer.add_tokenizer_model("no_vocab")
 
 
-def _tensors(shape: Shape, linears: str = LINEARS[0], table: str = F16) -> Iterator[_Tensor]:
+def _tensors(shape: Shape, linears: str = LINEARS[0], table: str = _F16) -> Iterator[_Tensor]:
     table_dims = (shape.vocabulary, shape.hidden)
     yield "token_embd.weight", table, table_dims
     for layer in range(shape.layers):
@@ -86,13 +86,13 @@ def _stored(kind: str, dims: tuple[int, ...]) -> NDArray[Any]:
     if kind in _SCALES:
         form = FORMATS[kind]
         return np.broadcast_to(np.uint8(0), (*dims[:-1], dims[-1] // form.elements * form.block.itemsize))
-    return np.broadcast_to(np.dtype({F16: np.float16, _F32: np.float32}[kind]).type(0), dims)
+    return np.broadcast_to(np.dtype({_F16: np.float16, _F32: np.float32}[kind]).type(0), dims)
 
 
 def _values(kind: str, dims: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
     if kind == _F32:
         return np.ones(dims, np.float32)
-    if kind == F16:
+    if kind == _F16:
         return (DEVIATION * rng.standard_normal(dims, np.float32)).astype(np.float16)
     form = FORMATS[kind]
     blocks = rng.integers(0, 256, (int(np.prod(dims)) // form.elements, form.block.itemsize), np.uint8)
