@@ -232,6 +232,14 @@ int32_t tiles_abreast(const facts &f, zemm_dim_t tiles, zemm_dim_t enough) {
 
 } // namespace
 
+zemm_dim_t operations_of(const problem &p) {
+    zemm_dim_t product = p.grouped == grouping::none ? 1 : launch_plan::most_operations;
+    for (zemm_dim_t factor : {p.batch(), p.m(), p.n(), p.k()})
+        if (__builtin_mul_overflow(product, std::max<zemm_dim_t>(factor, 1), &product))
+            return launch_plan::most_operations;
+    return product;
+}
+
 // A launch that quantises takes as long as some thousand elements of src, and longer the more cores it wakes.
 // In a brief launch a thread quantises once for neighbouring tiles, else once for each tile.
 bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev) {
@@ -247,7 +255,7 @@ bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev) {
     if (p.k() > MOST_QUANTIZED || groups_along(p.k(), f.segment) > MOST_QUANTIZED_GROUPS)
         return false;
     const zemm_dim_t on_core = checked_ceil_div(cut.along_n * cut.ranges, cores, "N");
-    return launch_plan::is_brief(p.n() * p.k()) ||
+    return launch_plan::is_brief(operations_of(p)) ||
            on_core * cut.k_range <= for_each_core * std::min(cores, most_cores);
 }
 

@@ -37,6 +37,9 @@ struct cpu_cut {
     zemm_dim_t adding_along_m;
 };
 
+// Multiply-adds, or the most there are where nobody knows them. Those of f8 and the like take longer.
+zemm_dim_t operations_of(const problem &p);
+
 // Whether the tiles of this cut quantise the only row of src themselves.
 bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev);
 

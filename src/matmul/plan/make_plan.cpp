@@ -56,15 +56,6 @@ host_values main_values(const plan &made, const problem &p, const operand &reduc
     return values.made();
 }
 
-// Multiply-adds, or the most there are where nobody knows them. Those of f8 and the like take longer.
-zemm_dim_t operations_of(const problem &p) {
-    zemm_dim_t product = p.grouped == grouping::none ? 1 : launch_plan::most_operations;
-    for (zemm_dim_t factor : {p.batch(), p.m(), p.n(), p.k()})
-        if (__builtin_mul_overflow(product, std::max<zemm_dim_t>(factor, 1), &product))
-            return launch_plan::most_operations;
-    return product;
-}
-
 // made: with its argument block.
 launch main_launch(const plan &made, const operand &src, const operand &wei, host_values values,
                    std::vector<ze::spec_constant> constants, zemm_dim_t operations) {
