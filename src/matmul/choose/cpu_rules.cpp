@@ -21,7 +21,7 @@ bool fills_tiles(const facts &f, std::string &why) {
     const zemm_dim_t fewest_rows = f.splits_wei ? 32 : 16;
     constexpr zemm_dim_t fewest_bytes = 64;
     const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
-    if (f.rows.likely >= fewest_rows && f.segment >= fewest_k)
+    if (f.rows.likely >= fewest_rows && (f.segment >= fewest_k || arithmetic_of(f).groups_in_tiles))
         return true;
     why = text("its tiles want %lld rows and groups of %lld along K, here are %lld and %lld",
                (long long)fewest_rows, (long long)fewest_k, (long long)f.rows.likely, (long long)f.segment);
