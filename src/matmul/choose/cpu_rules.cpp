@@ -17,11 +17,12 @@ namespace {
 // Whether a problem has enough rows and K for tiles of 16 rows by 64 bytes along K. With fewer, other
 // rows of the list are as fast or faster.
 bool fills_tiles(const facts &f, std::string &why) {
-    // Splitting weights takes as long as the products of some rows.
-    const zemm_dim_t fewest_rows = f.splits_wei ? 32 : 16;
-    constexpr zemm_dim_t fewest_bytes = 64;
+    // Splitting weights takes as long as the products of some rows. Half tiles are half as fast.
+    const bool are_half = arithmetic_of(f).groups_in_tiles;
+    const zemm_dim_t fewest_rows = f.splits_wei || are_half ? 32 : 16;
+    const zemm_dim_t fewest_bytes = are_half ? 32 : 64;
     const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
-    if (f.rows.likely >= fewest_rows && (f.segment >= fewest_k || arithmetic_of(f).groups_in_tiles))
+    if (f.rows.likely >= fewest_rows && f.segment >= fewest_k)
         return true;
     why = text("its tiles want %lld rows and groups of %lld along K, here are %lld and %lld",
                (long long)fewest_rows, (long long)fewest_k, (long long)f.rows.likely, (long long)f.segment);
