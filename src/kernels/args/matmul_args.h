@@ -128,6 +128,7 @@ struct matmul_arguments {
 #define SPEC_QUANTIZED_VECTORS 18
 #define SPEC_WEI_SCALE_FACTOR_DT 19 // 0: there are none
 #define SPEC_WEI_ZP_FACTOR_DT 20    // of offsets
+#define SPEC_TILE_BYTES 21          // rows of bytes with AMX: of K, in a tile: 64, or 32 for groups of 32
 
 #define TYPE_IN_BLOCK 255 // the kernel reads the type from the argument block
 

@@ -24,6 +24,7 @@ SPEC_CONSTANT(stage, SPEC_STAGE, STAGE_WHOLE)
 SPEC_CONSTANT(zp_term, SPEC_ZP_TERM, ZP_TERM_S32)
 SPEC_CONSTANT(src_load, SPEC_SRC_LOAD, SRC_LOAD_GATHER)
 SPEC_CONSTANT(tiles, SPEC_TILES, TILES_IN_SOFTWARE)
+SPEC_CONSTANT(tile_bytes, SPEC_TILE_BYTES, 64)
 
 static inline bool spec_look_up() {
     return __spirv_SpecConstant(SPEC_LOOK_UP, 0) != 0;

@@ -30,6 +30,13 @@ bool zero_points_fit_f32(const facts &f, bool flips_weights) {
     return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
 }
 
+// Whether segments are groups that are half as long as the rows of usual tiles.
+bool groups_in_tiles(const facts &f) {
+    constexpr zemm_dim_t bytes = 32;
+    return f.family.has_tiles() && f.row->multiplies == operands::int8 && f.scales_along_k &&
+           f.segment == bytes && f.last_segment == bytes && f.run().grouped != grouping::k;
+}
+
 // The sums of a segment must be below 2^22. Both scales must change along K. Scales of the weights
 // must be f16: then 1.5 * 2^23 times the scale is exact in f32. Without zero points, Xe-HPG would copy
 // 1.5 * 2^23 into each sum, which takes as long as the conversion.
@@ -123,6 +130,7 @@ arithmetic arithmetic_of(const facts &f) {
     a.src_in_place = p.src.data_type == zemm_f32 && f.src_unit == UNIT_COLUMN;
     a.differs_for_one_group = differs_for_one_group(f, a);
     a.is_usual_along_k = is_usual_along_k(f, a);
+    a.groups_in_tiles = groups_in_tiles(f) && a.is_usual_along_k;
     return a;
 }
 

@@ -4,7 +4,9 @@
 
 #include "owner/work_item/rows.h"
 
+#ifndef MOST_SEGMENTS
 #define MOST_SEGMENTS 8
+#endif
 
 // Scales and zero points of the columns of a segment, and sums of the weights along it.
 struct kept_segment {

@@ -20,7 +20,9 @@ static inline vec_i begin_sum(column_i zp, int correction) {
     return TERMS_ARE_WORDS ? NEGATED_TERM(zp, correction) : -subtrahend(zp, correction);
 }
 
-// Whether vectors of MOST_SEGMENTS scales of a row can be loaded.
+#define SEGMENTS_AT_ONCE 8 // whose values of a row are a vector
+
+// Whether vectors of SEGMENTS_AT_ONCE scales of a row can be loaded.
 static inline bool has_scale_vectors(global const struct matmul_problem *p) {
     const int type = SRC_SCALE_DT(p);
     return HAS_EQUAL_GROUPS(p, p->src_scale.column_group) && p->src_scale.column == 1 &&
@@ -37,21 +39,21 @@ static inline float8 load_scale_vector(bytes p, int data_type, long i) {
     return vload8(0, (global const float *)p + i);
 }
 
-// Loads what sixteen rows, from row i0 of the tile on, have for MOST_SEGMENTS segments: x[n] is for segment
-// n. load(i): what row i has for all of them. Rows past the end repeat the last one.
+// Loads what sixteen rows, from row i0 of the tile on, have for SEGMENTS_AT_ONCE segments: x[n] is for
+// segment n. load(i): what row i has for all of them. Rows past the end repeat the last one.
 #define LOAD_SIXTEEN_ROWS(x, i0, count, load)                                                                \
     do {                                                                                                     \
-        _Pragma("unroll") for (int j = 0; j < MOST_SEGMENTS; ++j) {                                          \
+        _Pragma("unroll") for (int j = 0; j < SEGMENTS_AT_ONCE; ++j) {                                       \
             const int row = (i0) + first_of_pair(j);                                                         \
             (x)[j] = (int16)(load(min(row, (count)-1)), load(min(row + 4, (count)-1)));                      \
         }                                                                                                    \
         transpose_pairs(x);                                                                                  \
     } while (0)
 
-// Keeps what the rows need of `count` segments, which lie side by side in a row's scales and sums. What is
-// loaded ends with the last of them and begins `before` segments before the block's.
+// Keeps what the rows need of `count` segments, from number `first` on, which lie side by side in a row's
+// scales and sums. What is loaded ends with the last of them and begins `before` segments before the block's.
 static inline void keep_row_vectors(const struct matmul_arguments *args, const struct k_block *block,
-                                    int scale_type, int before, bool scales, bool sums,
+                                    int scale_type, int first, int before, bool scales, bool sums,
                                     __private struct tile *t) {
 #define SCALES(i)                                                                                            \
     as_int8(load_scale_vector((bytes)args->src_scale, scale_type,                                            \
@@ -60,38 +62,39 @@ static inline void keep_row_vectors(const struct matmul_arguments *args, const s
     vload8(0, (global const int *)args->reductions + t->rows.reductions[i] + block->segment - before)
 #pragma unroll 1
     for (int v = 0; v * LANES < t->count; ++v) {
-        int16 x[MOST_SEGMENTS];
+        int16 x[SEGMENTS_AT_ONCE];
         if (HAS(FLAG_SRC_SCALE_K) && scales) {
             LOAD_SIXTEEN_ROWS(x, v * LANES, t->count, SCALES);
 #pragma unroll
-            for (int n = 0; n < MOST_SEGMENTS; ++n)
+            for (int n = 0; n < SEGMENTS_AT_ONCE; ++n)
                 if (n >= before)
-                    KEPT_VECTOR(t->kept.scale, n - before, v) = as_column_f(x[n]);
+                    KEPT_VECTOR(t->kept.scale, first + n - before, v) = as_column_f(x[n]);
         }
         if (HAS(FLAG_REDUCTIONS) && sums) {
             LOAD_SIXTEEN_ROWS(x, v * LANES, t->count, SUMS);
 #pragma unroll
-            for (int n = 0; n < MOST_SEGMENTS; ++n)
+            for (int n = 0; n < SEGMENTS_AT_ONCE; ++n)
                 if (n >= before)
-                    KEPT_VECTOR(t->kept.correction, n - before, v) = x[n];
+                    KEPT_VECTOR(t->kept.correction, first + n - before, v) = x[n];
         }
     }
 #undef SCALES
 #undef SUMS
 }
 
-// Keeps what the rows need of `count` segments, from the block's on.
+// Keeps what the rows need of `count` segments, from number `first` on, which is the block.
 static inline void keep_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                             const struct k_block *block, int count, __private struct tile *t) {
-    const int before = MOST_SEGMENTS - count;
+                             const struct k_block *block, int first, int count, __private struct tile *t) {
+    const int before = SEGMENTS_AT_ONCE - count, end = first + count;
     const bool fits = block->segment >= before;
     const bool scales = fits && (!HAS(FLAG_SRC_SCALE_K) || has_scale_vectors(p)),
                sums = fits && block->steps.reductions == 1 && !HAS(FLAG_SRC_ZP);
     const int type = SRC_SCALE_DT(p);
-    keep_row_vectors(args, block, type, before, scales, sums, t);
+    keep_row_vectors(args, block, type, first, before, scales, sums, t);
     struct k_block b = *block;
+    const bool all = scales && (sums || !(HAS(FLAG_REDUCTIONS) || HAS(FLAG_SRC_ZP)));
 #pragma unroll 1
-    for (int n = 0; n < (scales && (sums || !(HAS(FLAG_REDUCTIONS) || HAS(FLAG_SRC_ZP))) ? 0 : count); ++n) {
+    for (int n = all ? end : first; n < end; ++n) {
         const long scale_at = along_k(p, &b, p->src_scale.column_group) * b.steps.src_scale;
         const long zp_at = along_k(p, &b, p->src_zp.column_group) * b.steps.src_zp;
 #pragma unroll 1
@@ -114,7 +117,7 @@ static inline void keep_rows(global const struct matmul_problem *p, const struct
 #pragma unroll 1
     for (int v = 0; v * LANES < t->count; ++v)
 #pragma unroll 1
-        for (int n = 0; n < count; ++n) {
+        for (int n = first; n < end; ++n) {
             const column_i sum = KEPT_VECTOR(t->kept.correction, n, v);
             if (spec_zp_term() == ZP_TERM_LAST)
                 t->rows.scaled_corrections[v] =
@@ -131,7 +134,14 @@ static inline void plan_segments(global const struct matmul_problem *p, const st
     const long left = (t->kept.end - block->k0 + block->length - 1) / block->length;
     t->kept.count = 0;
     t->kept.planned = (int)min((long)min(most, MOST_SEGMENTS), left);
-    keep_rows(p, args, block, t->kept.planned, t);
+    struct k_block b = *block;
+#pragma unroll 1
+    for (int n = 0; n < t->kept.planned; n += SEGMENTS_AT_ONCE) {
+        keep_rows(p, args, &b, n, min(t->kept.planned - n, SEGMENTS_AT_ONCE), t);
+        b.k0 += SEGMENTS_AT_ONCE * b.length;
+        b.segment += SEGMENTS_AT_ONCE;
+        b.src_scale += SEGMENTS_AT_ONCE; // where it counts, they lie side by side
+    }
 }
 
 // Keeps what the columns need of the next segment. Returns whether all that were planned are kept.

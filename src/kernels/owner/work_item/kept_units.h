@@ -24,5 +24,8 @@ struct kept_units {
     struct kept_segments kept;                                                                               \
     struct kept_units units;
 
+// Whether all segments are groups of K that fill a tile of half the usual bytes (owner/work_item/groups.h).
+#define KEEPS_GROUPS (TILE_BYTES == 32)
+
 // Whether segments are kept: short ones that are scaled. The sums of others stay in tiles or struct tile.
 #define KEEPS_UNITS (HAS(FLAG_WHOLE_SEGMENTS) && SEGMENTS_ARE_SCALED)

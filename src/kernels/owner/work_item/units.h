@@ -10,6 +10,7 @@
 #define UNIT_VECTORS (NV / 2) // of columns
 #define SCALED_AT_ONCE 4      // rows
 
+#include "owner/work_item/groups.h"
 #include "owner/work_item/unit_parts.h"
 
 // Steps of so many elements of K. The last one may be filled in part.
@@ -111,16 +112,22 @@ static inline void keep_block(const struct k_block *block, bytes src, global con
         t->kept.count = 0;
     if (t->kept.count == 0) {
         t->units.steps = 0;
-        plan_segments(p, args, block, STEPS / steps, t);
+        plan_segments(p, args, block, KEEPS_GROUPS ? TILE_K / TILE_BYTES : STEPS / steps, t);
     }
-    const struct b_panel b =
-        load_b(source, p, block->k0, block->length, t->wei_zp, panel + t->units.steps * 16 * NV);
+    const struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp,
+                                    panel + t->units.steps * (TILE_BYTES / 4) * NV);
     if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
         add_wei_sums(b, block->length, t->wei_sum);
     t->units.segments[t->kept.count] = (struct kept_operands){block->k0, block->length, t->units.steps, b};
     t->units.steps += steps;
     if (!keep_columns(t))
         return;
+    if (KEEPS_GROUPS) {
+        const long end = block_begin(source, p, block->k0 + block->length);
+        multiply_groups(src, source->wei + end * wei_bits() / 8, panel, t);
+        t->kept.count = 0;
+        return;
+    }
 #pragma unroll 1
     for (int i0 = 0; i0 < t->count; i0 += ROWS)
         multiply_kept(src, p, i0, panel, t);

@@ -5,6 +5,9 @@
 #include "owner/work_item.h"
 #include "policy/cpu/equal_bytes.h"
 
+#define TILE_BYTES spec_tile_bytes()
+#define MOST_SEGMENTS 32
+
 #include "policy/amx/tiles.h"
 #include "policy/cpu/int8_panel.h"
 #include "policy/shared/all_columns.h"
@@ -72,8 +75,9 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     // Of weights in place the panel has the last step only.
-    const int begin = wei_in_place() ? length / STEP * 16 : 0, filled = length / STEP * 16;
-    const int rows = (length + 3) / 4 - begin, padded = (length + STEP - 1) / STEP * 16 - begin;
+    const int step = TILE_BYTES, quads = TILE_BYTES / 4;
+    const int filled = length / step * quads, begin = wei_in_place() ? filled : 0;
+    const int rows = (length + 3) / 4 - begin, padded = (length + step - 1) / step * quads - begin;
     const long first = block_begin(w, p, k0);
     if (spec_wei_unit() == UNIT_PACKED)
         for (int k = 0; k < rows; ++k)
@@ -92,26 +96,26 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
     struct tile_rows16 tiles[8];
     int16 ones = 0x01010101, sums[16];
-    const int filled = length / STEP;
+    const int filled = length / TILE_BYTES;
     TILE_ZERO(tiles, 0);
     TILE_ZERO(tiles, 1);
     TILE_ZERO(tiles, 2);
     TILE_ZERO(tiles, 3);
 #pragma unroll 1
-    for (int s = 0; s * STEP < length; ++s) {
+    for (int s = 0; s * TILE_BYTES < length; ++s) {
         if (s == filled)
-            for (int k = length - s * STEP; k < STEP; ++k)
+            for (int k = length - s * TILE_BYTES; k < TILE_BYTES; ++k)
                 ((__private uchar *)&ones)[k] = 0;
         const ulong wei = wei_step(b, s, filled);
         TILE_LOAD(tiles, 4, (ulong)&ones, 0);
-        TILE_LOAD(tiles, 5, wei, WEI_ROW);
-        TILE_MULTIPLY(tiles, 0, 4, 5);
-        TILE_LOAD(tiles, 6, wei + 64, WEI_ROW);
-        TILE_MULTIPLY(tiles, 1, 4, 6);
-        TILE_LOAD(tiles, 5, wei + 128, WEI_ROW);
-        TILE_MULTIPLY(tiles, 2, 4, 5);
-        TILE_LOAD(tiles, 6, wei + 192, WEI_ROW);
-        TILE_MULTIPLY(tiles, 3, 4, 6);
+        TILE_LOAD(tiles, 6, wei, WEI_ROW);
+        TILE_MULTIPLY(tiles, 0, 4, 6);
+        TILE_LOAD(tiles, 7, wei + 64, WEI_ROW);
+        TILE_MULTIPLY(tiles, 1, 4, 7);
+        TILE_LOAD(tiles, 6, wei + 128, WEI_ROW);
+        TILE_MULTIPLY(tiles, 2, 4, 6);
+        TILE_LOAD(tiles, 7, wei + 192, WEI_ROW);
+        TILE_MULTIPLY(tiles, 3, 4, 7);
     }
     // All rows of the sums are equal.
     TILE_STORE(tiles, 0, (ulong)sums, 64);
