@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measured limits of a device are plausible and consistent, or refused with a sentence.
+#include <algorithm>
 #include <cstring>
 
 #include "zemm_test.hpp"
@@ -45,10 +46,22 @@ TEST(limits) {
         CHECK(status == zemm_success && value > 1e8 && value < 1e15);
         std::printf("%d: %g\n", int(what), value);
     }
-    // A register has more of the smaller elements, so their rates differ from that of f32.
-    if (has("avx512_vnni"))
-        CHECK(values[zemm_peak_int8] > 1.5 * values[zemm_peak_f32] &&
-              values[zemm_peak_int8] < 16 * values[zemm_peak_f32]);
-    if (const double amx = values[zemm_peak_amx_int8])
-        CHECK(amx > 1.5 * values[zemm_peak_int8] && amx > 1.5 * values[zemm_peak_amx_bf16]);
+    // A register has more of the smaller elements, so their rates differ from that of f32. Other processes make
+    // any rate look low: it is then measured again.
+    const auto exceeds = [&](zemm_peak_t what, double factor, zemm_peak_t other) {
+        for (int i = 0; i < 5 && values[what] <= factor * values[other]; i++) {
+            double again = 0;
+            OK(zemm_engine_measure_peak(cpu(), what, &again));
+            values[what] = std::max(values[what], again);
+        }
+        return values[what] > factor * values[other];
+    };
+    if (has("avx512_vnni")) {
+        CHECK(exceeds(zemm_peak_int8, 1.5, zemm_peak_f32));
+        CHECK(exceeds(zemm_peak_f32, 1 / 16., zemm_peak_int8));
+    }
+    if (has("amx_int8")) {
+        CHECK(exceeds(zemm_peak_amx_int8, 1.5, zemm_peak_int8));
+        CHECK(exceeds(zemm_peak_amx_int8, 1.5, zemm_peak_amx_bf16));
+    }
 }
