@@ -46,8 +46,8 @@ TEST(limits) {
         CHECK(status == zemm_success && value > 1e8 && value < 1e15);
         std::printf("%d: %g\n", int(what), value);
     }
-    // A register has more of the smaller elements, so their rates differ from that of f32. Other processes make
-    // any rate look low: it is then measured again.
+    // A register has more of the smaller elements, so their rates differ from that of f32. Other processes
+    // make any rate look low: it is then measured again.
     const auto exceeds = [&](zemm_peak_t what, double factor, zemm_peak_t other) {
         for (int i = 0; i < 5 && values[what] <= factor * values[other]; i++) {
             double again = 0;
