@@ -3,7 +3,7 @@
 
 import pytest
 import zemm
-from support_calls import make_pd, run
+from support_calls import check_same_bits, make_pd
 from support_cases import ANY, Problem, shape
 from support_rows import constant_id
 
@@ -48,13 +48,7 @@ PROBLEMS = {
 def test_same_bits(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     if "avx512_vnni" not in engine.features:
         pytest.skip("the device does not report avx512_vnni")
-    p = PROBLEMS[name]
-    bits = []
-    for row in (TILES, VECTORS):
-        monkeypatch.setenv("ZEMM_KERNEL", row)
-        assert make_pd(p).impl_info.endswith(row)
-        bits.append(run(p).raw.tobytes())
-    assert bits[0] == bits[1]
+    check_same_bits(PROBLEMS[name], (TILES, VECTORS), monkeypatch)
 
 
 SIZES = {

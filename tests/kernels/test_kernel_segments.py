@@ -3,7 +3,7 @@
 
 import pytest
 import zemm
-from support_calls import make_pd, run
+from support_calls import check_same_bits, make_pd
 from support_cases import ANY, Problem, shape
 
 SEGMENTS = "matmul_int8_any_any_120x64x1024_avx512_segments"
@@ -69,13 +69,7 @@ PROBLEMS = {
 def test_same_bits(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     if "avx512_vnni" not in engine.features:
         pytest.skip("the device does not report avx512_vnni")
-    p = PROBLEMS[name]
-    bits = []
-    for row in (SEGMENTS, NEXT):
-        monkeypatch.setenv("ZEMM_KERNEL", row)
-        assert make_pd(p).impl_info.endswith(row)
-        bits.append(run(p).raw.tobytes())
-    assert bits[0] == bits[1]
+    check_same_bits(PROBLEMS[name], (SEGMENTS, NEXT), monkeypatch)
 
 
 CHOSEN = {

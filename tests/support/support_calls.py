@@ -3,9 +3,10 @@
 bounds of its values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pytest
 import support_bounds as bounds
 import zemm
 from support_cases import PER_BYTE, Problem
@@ -186,3 +187,13 @@ def result(p: Problem, given: Mapping[int, object] | None = None) -> np.ndarray:
     call = Call(p, given)
     call.execute()
     return call.dst
+
+
+def check_same_bits(problem: Problem, rows: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results of the problem on rows of the list, each of which takes it."""
+    bits = set()
+    for row in rows:
+        monkeypatch.setenv("ZEMM_KERNEL", row)
+        assert make_pd(problem).impl_info.endswith(row)
+        bits.add(run(problem).raw.tobytes())
+    assert len(bits) == 1
