@@ -68,7 +68,7 @@ def test_bytes_of_tiles(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, na
     assert make_pd(p).modules()[0].constants[constant_id("SPEC_TILE_BYTES")] == size
 
 
-@pytest.mark.parametrize(("rows", "is_chosen"), [(31, False), (32, True)])
+@pytest.mark.parametrize(("rows", "is_chosen"), [(23, False), (24, True)])
 def test_chosen(engine: zemm.Engine, rows: int, is_chosen: bool) -> None:
     if "amx_int8" not in engine.features:
         pytest.skip("the device has no tiles")

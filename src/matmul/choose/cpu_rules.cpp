@@ -19,7 +19,7 @@ namespace {
 bool fills_tiles(const facts &f, std::string &why) {
     // Splitting weights takes as long as the products of some rows. Half tiles are half as fast.
     const bool are_half = arithmetic_of(f).groups_in_tiles;
-    const zemm_dim_t fewest_rows = f.splits_wei || are_half ? 32 : 16;
+    const zemm_dim_t fewest_rows = f.splits_wei ? 32 : are_half ? 24 : 16;
     const zemm_dim_t fewest_bytes = are_half ? 32 : 64;
     const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
     if (f.rows.likely >= fewest_rows && f.segment >= fewest_k)
