@@ -17,7 +17,7 @@ SIZES = {
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 2048,
     "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 95,
 }  # fmt: skip
-SHAPE = (2, 3, 5, 8)  # batch, heads, tokens, width
+BATCH, HEADS, WIDTH = 2, 3, 8
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +75,9 @@ def test_a_copy_of_the_model(model: Any) -> None:
     assert torch.equal(*(one.generate(ids, max_new_tokens=4) for one in (model, twin)))
 
 
-def tokens(count: int, seed: int, dtype: Any = torch.float32, batch: int = SHAPE[0]) -> Any:
+def tokens(count: int, seed: int, dtype: Any = torch.float32, batch: int = BATCH) -> Any:
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(batch, SHAPE[1], count, SHAPE[3], generator=generator).to(dtype)
+    return torch.randn(batch, HEADS, count, WIDTH, generator=generator).to(dtype)
 
 
 CHANGES: dict[str, Callable[[Any], Any]] = {

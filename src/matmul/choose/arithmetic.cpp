@@ -30,11 +30,12 @@ bool zero_points_fit_f32(const facts &f, bool flips_weights) {
     return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
 }
 
-// Whether segments are groups that are half as long as the rows of usual tiles.
-bool groups_in_tiles(const facts &f) {
-    constexpr zemm_dim_t bytes = 32;
-    return f.family.has_tiles() && f.row->multiplies == operands::int8 && f.scales_along_k &&
-           f.segment == bytes && f.last_segment == bytes && f.run().grouped != grouping::k;
+// Segments that are groups half as long as the rows of usual tiles have tiles of their own.
+zemm_dim_t tile_bytes(const facts &f, bool is_usual_along_k) {
+    constexpr zemm_dim_t half = 32;
+    const bool are_half = f.family.has_tiles() && f.row->multiplies == operands::int8 && f.scales_along_k &&
+                          f.segment == half && f.last_segment == half && f.run().grouped != grouping::k;
+    return are_half && is_usual_along_k ? half : 2 * half;
 }
 
 // The sums of a segment must be below 2^22. Both scales must change along K. Scales of the weights
@@ -130,7 +131,7 @@ arithmetic arithmetic_of(const facts &f) {
     a.src_in_place = p.src.data_type == zemm_f32 && f.src_unit == UNIT_COLUMN;
     a.differs_for_one_group = differs_for_one_group(f, a);
     a.is_usual_along_k = is_usual_along_k(f, a);
-    a.groups_in_tiles = groups_in_tiles(f) && a.is_usual_along_k;
+    a.tile_bytes = tile_bytes(f, a.is_usual_along_k);
     return a;
 }
 

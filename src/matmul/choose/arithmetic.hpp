@@ -17,7 +17,7 @@ struct arithmetic {
     bool src_scales_segments; // the sum of each segment is multiplied by scales of src
     bool wei_scales_segments; // and by those of the weights
     bool sums_are_bits;       // FLAG_SUM_BITS is right, and saves instructions
-    bool groups_in_tiles;     // tiles of AMX have groups of 32 along K (owner/work_item/groups.h)
+    zemm_dim_t tile_bytes;    // of K in tiles of AMX: 64, or 32 for groups of 32 (owner/work_item/groups.h)
     kernels::zp_term zp_term; // how zero points of the weights are multiplied with sums of src
     bool has_quad_tail;       // a part of K that is multiplied four by four may end with fewer elements
 

@@ -14,14 +14,23 @@ namespace zemm::matmul {
 
 namespace {
 
+// Rows from which on several segments are multiplied in a row. Weights of 8 bits with the signedness of src
+// become a panel, which then has 64 KB and takes longer to make than few rows gain, unless segments are
+// short.
+zemm_dim_t fewest_rows_in_segments(const facts &f) {
+    constexpr zemm_dim_t fewest = 24, fewest_with_panel = 96, short_segment = 32;
+    const bool makes_panel = is_int8(f.run().wei.data_type) && flips_weights(f);
+    return makes_panel && f.segment > short_segment ? fewest_with_panel : fewest;
+}
+
 // Whether a problem has enough rows and K for tiles of 16 rows by 64 bytes along K. With fewer, other
 // rows of the list are as fast or faster.
 bool fills_tiles(const facts &f, std::string &why) {
-    // Splitting weights takes as long as the products of some rows. Half tiles are half as fast.
-    const bool are_half = arithmetic_of(f).groups_in_tiles;
-    const zemm_dim_t fewest_rows = f.splits_wei ? 32 : are_half ? 24 : 16;
-    const zemm_dim_t fewest_bytes = are_half ? 32 : 64;
-    const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
+    // Splitting weights takes as long as the products of some rows. Half tiles are half as fast: they begin
+    // where kept segments would, so that a layer needs one of the two kernels.
+    const zemm_dim_t bytes = arithmetic_of(f).tile_bytes;
+    const zemm_dim_t fewest_rows = f.splits_wei ? 32 : bytes < 64 ? fewest_rows_in_segments(f) : 16;
+    const zemm_dim_t fewest_k = bytes / operand_bytes(f.row->multiplies);
     if (f.rows.likely >= fewest_rows && f.segment >= fewest_k)
         return true;
     why = text("its tiles want %lld rows and groups of %lld along K, here are %lld and %lld",
@@ -57,15 +66,6 @@ zemm_dim_t fewest_rows_as_bf16(const facts &f) {
     if (is_small_float(wei))
         return is_packed ? 1 : MOST_ROWS_ALONG_K + 1;
     return is_packed && wei == zemm_bf16 ? 5 : 7;
-}
-
-// Rows from which on several segments are multiplied in a row. Weights of 8 bits with the signedness of src
-// become a panel, which then has 64 KB and takes longer to make than few rows gain, unless segments are
-// short.
-zemm_dim_t fewest_rows_in_segments(const facts &f) {
-    constexpr zemm_dim_t fewest = 24, fewest_with_panel = 96, short_segment = 32;
-    const bool makes_panel = is_int8(f.run().wei.data_type) && flips_weights(f);
-    return makes_panel && f.segment > short_segment ? fewest_with_panel : fewest;
 }
 
 } // namespace

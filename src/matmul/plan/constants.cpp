@@ -126,7 +126,7 @@ std::vector<ze::spec_constant> cpu_constants(const facts &f, const arithmetic &a
         result.push_back({SPEC_TILES, uint32_t(dev.has(f.row->tiles()) ? kernels::TILES_IN_HARDWARE
                                                                        : kernels::TILES_IN_SOFTWARE)});
     if (f.family.has_tiles() && f.row->multiplies == operands::int8)
-        result.push_back({SPEC_TILE_BYTES, uint32_t(a.groups_in_tiles ? 32 : 64)});
+        result.push_back({SPEC_TILE_BYTES, uint32_t(a.tile_bytes)});
     if (quantizes_src) {
         const zemm_dim_t group = k_group(p, *p.scale(ZEMM_ARG_SRC), false);
         result.push_back({SPEC_QUANTIZED_DT, uint32_t(p.quantized_from)});
