@@ -9,12 +9,14 @@ GGML_BACKEND_PATH names. A few minutes on two cores; what is built already stays
 
 import subprocess
 import sys
+from pathlib import Path
 
 TARGETS = ["ggml-cpu", "llama-bench", "llama-perplexity", "test-backend-ops"]
 OFF = ["GGML_NATIVE", "LLAMA_BUILD_APP", "LLAMA_BUILD_EXAMPLES", "LLAMA_BUILD_SERVER", "LLAMA_OPENSSL"]
 ON = ["GGML_BACKEND_DL", "LLAMA_BUILD_TESTS"]
 # GGML_NATIVE cannot be set for backends that are libraries, so the compilers get its option.
-SETTINGS = ["CMAKE_BUILD_TYPE=Release", "CMAKE_C_FLAGS=-march=native", "CMAKE_CXX_FLAGS=-march=native"]
+FLAGS = f"-march=native -include '{Path(__file__).resolve().with_name('tile_configuration.h')}'"
+SETTINGS = ["CMAKE_BUILD_TYPE=Release", f"CMAKE_C_FLAGS={FLAGS}", f"CMAKE_CXX_FLAGS={FLAGS}"]
 
 
 def main(source: str, build: str, *more: str) -> None:

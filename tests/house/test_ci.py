@@ -69,7 +69,7 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     assert {call.split()[0] for call in calls} == set(STUBS)
     # These two runs come first, without Intel's GPU driver, as the README leaves the machine.
     first = calls.index("pytest ")
-    assert calls[first + 1] == "pytest --full-only --part=0/2"
+    assert calls[first + 1] == "pytest --full-only --part=0/4"
     assert not [call for call in calls[:first] if "intel-opencl-icd" in call]
     assert "pytest --full -m intel_gpu_driver or llvm_mca or sycl or onednn" in calls
     for suite in ("build --suite slow", "build-asan", "build-tsan", "build --suite newest"):
