@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The binary interface between ggml and its backends, as ggml 0.10 to 0.25 have it: structures that both
-// sides read, and tables of functions that a backend fills. The names are ggml's without the prefix. The
-// test_ggml_abi program compares every offset with the headers of a ggml (docs/ggml.md).
+// The binary interface between ggml and its backends: structures that both sides read, and tables of functions
+// that a backend fills. The names are ggml's without the prefix. Interface 3 (ggml 0.26) has more functions in
+// a type of buffers than interface 2 (ggml 0.10); zemm reads only the first, and makes no type. All else is
+// alike. The test_ggml_abi program compares every offset with the headers of a ggml (docs/ggml.md).
 #pragma once
 
 #include <cstddef>
@@ -13,22 +14,21 @@ struct backend;
 struct buffer;
 struct buffer_type;
 struct cgraph; // only read through ggml's functions
+struct context;
 struct device;
 struct event;
 struct reg;
 struct graph_optimize_params;
 
-constexpr int api_version = 2;
-constexpr int first_minor = 10, last_minor = 25; // of the versions 0.x whose layout this is
+constexpr int first_minor = 10, last_minor = 27; // of the versions 0.x whose interfaces these are
 
 constexpr int max_dims = 4;
 
 enum status : int { status_failed = -1, status_success = 0 };
 enum log_level : int { log_info = 2, log_warn = 3, log_error = 4 };
 enum device_type : int { device_cpu = 0, device_accel = 3 };
-enum usage : int { usage_any = 0, usage_weights = 1, usage_compute = 2 };
 enum op : int { op_none = 0 };
-enum flag : int { flag_input = 1, flag_param = 4, flag_compute = 16 };
+enum flag : int { flag_input = 1, flag_compute = 16 };
 enum type : int { type_f32 = 0, type_i32 = 26 };
 
 // ne: elements of each dimension, the first one is contiguous. nb: strides in bytes.
@@ -49,19 +49,9 @@ struct tensor {
     char padding[8];
 };
 
-struct buffer_type_i {
-    const char *(*get_name)(buffer_type *);
-    buffer *(*alloc_buffer)(buffer_type *, size_t size);
-    size_t (*get_alignment)(buffer_type *);
-    size_t (*get_max_size)(buffer_type *);
-    size_t (*get_alloc_size)(buffer_type *, const tensor *);
-    bool (*is_host)(buffer_type *);
-};
-
 struct buffer_type {
-    buffer_type_i iface;
-    ggml::device *device;
-    void *context;
+    const char *(*get_name)(buffer_type *);
+    // what follows differs by interface
 };
 
 struct buffer_i {
@@ -86,6 +76,12 @@ struct buffer {
     void *context;
     size_t size;
     int usage;
+};
+
+struct init_params {
+    size_t mem_size;
+    void *mem_buffer;
+    bool no_alloc;
 };
 
 struct backend_i {

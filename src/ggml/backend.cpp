@@ -1,44 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend for ggml: a library with a device of type ACCEL, which a program uses beside the CPU's.
+// The backend for ggml: a library with a device of type ACCEL, which has no memory of its own. It multiplies
+// by weights where ggml's CPU device has them, and whatever it cannot do, that device does.
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <string>
 #include <thread>
 
-#include "ggml/buffer.hpp"
 #include "ggml/functions.hpp"
 #include "ggml/graph.hpp"
-#include "ggml/repack.hpp"
+#include "ggml/report.hpp"
 #include "ggml/team.hpp"
 
 using namespace zemm_ggml;
 
 namespace {
 
-constexpr int64_t usual_rows = 32;  // from so many on it is faster than ggml (docs/ggml.md)
-constexpr int64_t rows_to_pack = 4; // times as many, if each matrix is packed for them
+constexpr int64_t usual_rows = 96; // from so many on it is faster than ggml (docs/ggml.md)
 constexpr uint8_t guid[16] = {0x7a, 0x65, 0x6d, 0x6d, 0x2d, 0x67, 0x67, 0x6d,
                               0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x64};
 
 struct state {
     ggml::reg reg{};
     ggml::device device{};
-    ggml::buffer_type buffers{};
-    owned_engine engine;
-    std::string description;
     int64_t least_rows = usual_rows; // fewer are left to ggml
     bool has_all_types = false;      // also those that ggml is as fast with
+    std::atomic<bool> has_no_engine{false};
+    report all;
 };
 
 state *the_state; // made once, never destroyed: objects of ggml refer to it until the process ends
 
+// The engine of all backends, made at the first product: it takes 0.1 GB.
+zemm_engine_t make_engine() {
+    the_state->has_no_engine = true;
+    static const owned_engine &made = *new owned_engine(
+        created<owned_engine>([](zemm_engine_t *engine) { return zemm_engine_create(engine, zemm_cpu, 0); }));
+    the_state->has_no_engine = false;
+    return made.get();
+}
+
+struct backend_freer {
+    void operator()(ggml::backend *backend) const { api.backend_free(backend); }
+};
+
 // The state of a backend.
 struct context {
-    zemm_ggml::calls calls;
-    int threads = 1; // of ggml
+    std::unique_ptr<zemm_ggml::calls> calls;
+    std::unique_ptr<ggml::backend, backend_freer> cpu; // ggml's, for what zemm fails to compute
+    int threads = 1;                                   // of ggml
 };
 
 context &context_of(ggml::backend *backend) {
@@ -50,26 +62,95 @@ const char *backend_name(ggml::backend *) {
 }
 
 void backend_free(ggml::backend *backend) {
+    the_state->all.write();
     delete &context_of(backend);
     delete backend;
 }
 
-void compute(calls &c, ggml::cgraph *graph) {
-    for (int i = 0; i < api.graph_n_nodes(graph); ++i) {
-        const ggml::tensor *const node = api.graph_node(graph, i);
-        if (node->flags & ggml::flag_compute && !is_view(node))
-            multiply(c, node);
-    }
-    c.wait();
+using set_threads_function = void (*)(ggml::backend *, int);
+
+ggml::backend *cpu_of(context &c) {
+    ggml::device *const device = api.backend_dev_by_type(ggml::device_cpu);
+    if (!c.cpu && device)
+        c.cpu.reset(api.backend_dev_init(device, nullptr));
+    if (!c.cpu)
+        throw std::runtime_error("and ggml has no CPU device");
+    const auto set = reinterpret_cast<set_threads_function>(api.backend_reg_get_proc_address(
+        api.backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
+    if (set)
+        set(c.cpu.get(), has_threads() ? c.threads : 1);
+    return c.cpu.get();
+}
+
+struct context_freer {
+    void operator()(ggml::context *context) const { api.free(context); }
+};
+
+// Lets ggml's CPU device compute the nodes from node `first` on.
+int compute_by_ggml(context &c, ggml::cgraph *graph, int first) {
+    const int count = api.graph_n_nodes(graph) - first;
+    const size_t size = api.graph_overhead_custom(size_t(count), false);
+    const std::unique_ptr<ggml::context, context_freer> memory(api.init({size, nullptr, true}));
+    ggml::cgraph *const rest = memory ? api.new_graph_custom(memory.get(), size_t(count), false) : nullptr;
+    if (!rest)
+        throw std::bad_alloc();
+    for (int i = 0; i < count; ++i)
+        api.graph_add_node(rest, api.graph_node(graph, first + i));
+    return api.backend_graph_compute(cpu_of(c), rest);
+}
+
+// The first node that is computed from node `first` on.
+int find_computed(ggml::cgraph *graph, int first) {
+    const int count = api.graph_n_nodes(graph);
+    const auto is_computed = [&](const ggml::tensor *node) {
+        return node->flags & ggml::flag_compute && !is_view(node);
+    };
+    while (first < count && !is_computed(api.graph_node(graph, first)))
+        ++first;
+    return first;
+}
+
+// next: the first node that is not submitted.
+void compute(context &c, ggml::cgraph *graph, int &next) {
+    const int count = api.graph_n_nodes(graph);
+    next = find_computed(graph, 0);
+    if (next == count)
+        return;
+    if (!c.calls)
+        c.calls = std::make_unique<calls>(make_engine());
+    with_team(c.threads, [&](const team &threads) {
+        while (next < count) {
+            const ggml::tensor *const node = api.graph_node(graph, next);
+            multiply(*c.calls, threads, node);
+            the_state->all.count(node);
+            next = find_computed(graph, next + 1);
+        }
+        c.calls->wait();
+    });
 }
 
 int graph_compute(ggml::backend *backend, ggml::cgraph *graph) {
     context &c = context_of(backend);
+    int next = 0;
     try {
-        run_alone(c.threads, [&] { compute(c.calls, graph); });
-        return ggml::status_success;
+        try {
+            if (the_state->has_no_engine)
+                return compute_by_ggml(c, graph, next); // a graph that was planned before this was known
+            compute(c, graph, next);
+            return ggml::status_success;
+        } catch (const wrong_graph &) {
+            throw;
+        } catch (const std::exception &e) {
+            const bool is_last = the_state->has_no_engine;
+            log(ggml::log_warn, "ggml's CPU device multiplies%s: %s", is_last ? " from now on" : " instead",
+                e.what());
+        }
+        if (c.calls)
+            c.calls->give_up();
+        return compute_by_ggml(c, graph, next);
     } catch (const std::exception &e) {
-        c.calls.give_up();
+        if (c.calls)
+            c.calls->give_up();
         log(ggml::log_error, "%s", e.what());
         return ggml::status_failed;
     }
@@ -80,7 +161,7 @@ const char *device_name(ggml::device *) {
 }
 
 const char *device_description(ggml::device *) {
-    return the_state->description.c_str();
+    return "zemm's products of many rows on the CPU";
 }
 
 void device_memory(ggml::device *, size_t *free, size_t *total) {
@@ -101,7 +182,7 @@ ggml::backend *init_backend(ggml::device *device, const char *) {
         functions.get_name = backend_name;
         functions.free = backend_free;
         functions.graph_compute = graph_compute;
-        std::unique_ptr<context> made(new context{calls(the_state->engine.get())});
+        auto made = std::make_unique<context>();
         auto *const backend = new ggml::backend{guid, functions, device, made.get()};
         made.release();
         return backend;
@@ -112,39 +193,49 @@ ggml::backend *init_backend(ggml::device *device, const char *) {
 }
 
 ggml::buffer_type *device_buffer_type(ggml::device *) {
-    return &the_state->buffers;
+    return api.backend_cpu_buffer_type();
 }
 
-int64_t least_rows_of(const ggml::tensor *w) {
-    return the_state->least_rows * (is_kept(w) ? 1 : rows_to_pack * w->ne[2] * w->ne[3]);
+// Why the product is left to ggml.
+reason why_not(const ggml::tensor *node) {
+    if (!is_supported(node))
+        return reason::other_type;
+    const ggml::tensor *const w = node->src[0], *const whole = w->view_src ? w->view_src : w;
+    const format &f = *find_format(w->type);
+    if (!(the_state->has_all_types || f.is_gain))
+        return reason::no_gain;
+    if (whole->op != ggml::op_none || whole->flags & ggml::flag_input)
+        return reason::made_in_graph;
+    if (!is_readable(w, f))
+        return reason::not_readable;
+    // Weights that have no memory yet get an answer for all rows: ggml's tests ask then.
+    if (buffer_of(w) && rows_of_a_matrix(node) < the_state->least_rows)
+        return reason::few_rows;
+    return reason::none;
 }
 
-// Weights that have no memory yet get an answer for all rows: ggml's tests ask then. Those that a graph makes
-// are ggml's, which has them in its own layout.
 bool supports_op(ggml::device *, const ggml::tensor *node) {
     try {
-        unpack_what_others_use(node);
+        if (is_view(node))
+            return true;
+        if (!is_product(node))
+            return false;
+        if (the_state->has_no_engine) {
+            the_state->all.leave(reason::no_engine);
+            return false;
+        }
+        const reason why = why_not(node);
+        if (node->src[0]->op == ggml::op_none) // not a part of a cache
+            the_state->all.leave(why);
+        return why == reason::none;
     } catch (const std::exception &e) {
         log(ggml::log_error, "%s", e.what());
         return false;
     }
-    if (is_view(node))
-        return true;
-    if (!is_supported(node) || !(the_state->has_all_types || find_format(node->src[0]->type)->is_gain))
-        return false;
-    const ggml::tensor *const w = node->src[0];
-    if (buffer_of(w))
-        return is_in_buffer(w) && rows_of(node) >= least_rows_of(w);
-    return whole_of(w)->op == ggml::op_none && !(whole_of(w)->flags & ggml::flag_input);
 }
 
 bool supports_buft(ggml::device *, ggml::buffer_type *type) {
-    try {
-        return api.backend_buft_is_host(type) || is_repacker(type);
-    } catch (const std::exception &e) {
-        log(ggml::log_error, "%s", e.what());
-        return false;
-    }
+    return api.backend_buft_is_host(type) || is_repacker(type);
 }
 
 const char *reg_name(ggml::reg *) {
@@ -168,9 +259,16 @@ void set_threads(ggml::backend *backend, int threads) {
         log(ggml::log_warn, "%s", zemm_last_error());
 }
 
+int64_t count_products() {
+    return the_state->all.products();
+}
+
+// zemm_products: a function without arguments, the number of products until now (zemm.ggml).
 void *get_proc_address(ggml::reg *, const char *name) {
     if (std::strcmp(name, "ggml_backend_set_n_threads") == 0)
         return reinterpret_cast<void *>(set_threads);
+    if (std::strcmp(name, "zemm_products") == 0)
+        return reinterpret_cast<void *>(count_products);
     return nullptr;
 }
 
@@ -189,14 +287,9 @@ int64_t read_least_rows() {
 
 state *make_state() {
     auto made = std::make_unique<state>();
-    made->engine =
-        created<owned_engine>([](zemm_engine_t *engine) { return zemm_engine_create(engine, zemm_cpu, 0); });
-    const char *name = nullptr;
-    check(zemm_engine_get_name(made->engine.get(), &name));
-    made->description = std::string("zemm on ") + name;
     made->least_rows = read_least_rows();
     made->has_all_types = is_set("GGML_ZEMM_ALL_TYPES");
-    made->reg = {ggml::api_version, {reg_name, device_count, get_device, get_proc_address}, nullptr};
+    made->reg = {api.interface(), {reg_name, device_count, get_device, get_proc_address}, nullptr};
     ggml::device_i functions{};
     functions.get_name = device_name;
     functions.get_description = device_description;
@@ -208,22 +301,29 @@ state *make_state() {
     functions.supports_op = supports_op;
     functions.supports_buft = supports_buft;
     made->device = {functions, &made->reg, nullptr};
-    init_buffer_type(made->buffers, &made->device, made->engine.get());
     return made.release();
 }
 
+// Why init() returned null, or empty.
+std::string &refusal() {
+    static std::string &text = *new std::string;
+    return text;
+}
+
 ggml::reg *init(void *caller) {
-    if (the_state)
-        return &the_state->reg;
     try {
-        const std::string why = find_functions(caller);
-        if (!why.empty())
-            throw std::runtime_error(why);
-        the_state = make_state();
-        log(ggml::log_info, "%s multiplies %lld rows and more by quantised weights, ggml's CPU device fewer",
-            the_state->description.c_str(), static_cast<long long>(the_state->least_rows));
+        refusal() = find_functions(caller);
+        if (refusal().empty() && !__builtin_cpu_supports("avx2"))
+            refusal() = "this CPU has no AVX2";
+        if (!refusal().empty())
+            throw std::runtime_error(refusal());
+        if (!the_state)
+            the_state = make_state();
+        log(ggml::log_info, "multiplies %lld rows and more by quantised weights, ggml's CPU device fewer",
+            static_cast<long long>(the_state->least_rows));
         return &the_state->reg;
     } catch (const std::exception &e) {
+        refusal() = e.what();
         log(ggml::log_warn, "the backend is not used: %s", e.what());
         return nullptr;
     }
@@ -231,7 +331,14 @@ ggml::reg *init(void *caller) {
 
 } // namespace
 
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
 // ggml calls this when it loads the library.
-extern "C" __attribute__((visibility("default"))) ggml::reg *ggml_backend_init() {
+EXPORTED ggml::reg *ggml_backend_init() {
     return init(__builtin_return_address(0));
+}
+
+// Why the last call of it returned null; empty if it did not (zemm.ggml).
+EXPORTED const char *ggml_zemm_refusal() {
+    return refusal().c_str();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggml/calls.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zemm_ggml {
@@ -8,10 +9,18 @@ namespace zemm_ggml {
 namespace {
 
 constexpr size_t most_prepared = 256; // of a model: its shapes of weights, times a few numbers of rows
+constexpr size_t most_weights = 8;    // shapes whose memory is kept
+constexpr zemm_dim_t most_elements_at_once = zemm_dim_t(4) << 20; // of weights that are packed at once
+constexpr zemm_dim_t columns = 128; // parts of N are multiples of them
 
-void place(const owned_memory &memory, void *data, int index = 0) {
+void place(const owned_memory &memory, void *data) {
     if (memory)
-        check(zemm_memory_set_data_handle_v2(memory.get(), data, index));
+        check(zemm_memory_set_data_handle(memory.get(), data));
+}
+
+// The columns that are packed at once.
+zemm_dim_t columns_at_once(const matrix &m) {
+    return std::min(m.n, std::max<zemm_dim_t>(1, most_elements_at_once / m.k / columns) * columns);
 }
 
 constexpr size_t line = 64; // bytes
@@ -59,24 +68,16 @@ const calls::prepared &calls::prepare(const weights &w, const rows &src, const r
     const auto found = prepared_.find(key);
     if (found != prepared_.end())
         return found->second;
-    const auto &[form, experts, k, n] = w.dims();
+    const auto &[form, k, n] = w.dims();
     const zemm_dim_t count = src.count, group = w.of().src_group(), sums_group = w.of().sums_group();
     const auto memory = [&](const owned_md &md) { return memory_of(md.get(), engine_, ZEMM_MEMORY_NONE); };
-    const auto grouped = [&, experts = experts](zemm_dim_t columns, zemm_data_type_t type) {
-        const owned_md md = in_groups(count, columns, type, experts);
-        void *handles[] = {ZEMM_MEMORY_NONE, ZEMM_MEMORY_NONE};
-        return created<owned_memory>(
-            [&](zemm_memory_t *made) { return zemm_memory_create_v2(made, md.get(), engine_, 2, handles); });
-    };
     prepared made;
     made.src = memory(strided({count, k}, zemm_f32, {src.stride, 1}));
     made.values = memory(dense({count, k}, zemm_s8));
     made.scales = memory(dense({count, k / group}, zemm_f32));
     if (sums_group)
         made.sums = memory(dense({count, k / sums_group}, zemm_s32));
-    if (experts)
-        made.sorted = grouped(k, zemm_s8);
-    made.dst = experts ? grouped(n, zemm_f32) : memory(strided({count, n}, zemm_f32, {dst.stride, 1}));
+    made.dst = memory(strided({count, n}, zemm_f32, {dst.stride, 1}));
     if (prepared_.size() >= most_prepared)
         prepared_.clear();
     return prepared_[key] = std::move(made);
@@ -102,34 +103,41 @@ void calls::quantize(const weights &w, const rows &src, const prepared &p) {
     quantized_ = {src, k, group, sums_group};
 }
 
-void calls::multiply(const weights &w, const rows &src, const rows &dst) {
+weights &calls::weights_of(const shape &s) {
+    const auto found = weights_.find(s);
+    if (found != weights_.end())
+        return found->second;
+    if (weights_.size() >= most_weights)
+        weights_.clear();
+    return weights_.try_emplace(s, engine_, s).first->second;
+}
+
+void calls::multiply(const team &threads, const matrix &m, const std::vector<product> &products) {
+    const zemm_dim_t most = columns_at_once(m);
+    for (zemm_dim_t n = 0; n < m.n; n += most) {
+        check(zemm_stream_wait(stream_.get())); // for products by weights in the same memory
+        weights &part = weights_of({m.form, m.k, std::min(most, m.n - n)});
+        part.fill(threads, stream_.get(), m.bytes, m.first + n, codes_);
+        for (const auto &[src, dst] : products)
+            multiply_part(part, src, {dst.data + n, dst.count, dst.stride});
+    }
+    for (const auto &[src, dst] : products)
+        if (quantized_.group && overlap(quantized_.from, m.k, dst, m.n))
+            quantized_ = {};
+}
+
+void calls::multiply_part(const weights &w, const rows &src, const rows &dst) {
     const prepared &p = prepare(w, src, dst);
     quantize(w, src, p);
     place(p.dst, dst.data);
-    execute(w, w.of().matmul(), p);
-    if (overlap(src, w.dims().k, dst, w.dims().n))
-        quantized_ = {};
-}
-
-void calls::multiply_groups(const weights &w, const rows &src, const rows &dst, const int32_t *ends) {
-    const prepared &p = prepare(w, src, dst);
-    quantize(w, src, p);
-    place(p.sorted, parts(w, src.count).values);
-    place(p.dst, dst.data);
-    for (const owned_memory *const memory : {&p.sorted, &p.dst})
-        place(*memory, const_cast<int32_t *>(ends), 1);
-    execute(w, w.of().grouped(src.count).get(), p);
-}
-
-void calls::execute(const weights &w, zemm_primitive_t matmul, const prepared &p) {
-    const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, (p.sorted ? p.sorted : p.values).get()},
+    const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, p.values.get()},
                                     {ZEMM_ARG_WEIGHTS, w.packed()},
                                     {ZEMM_ARG_DST, p.dst.get()},
                                     {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC, p.scales.get()},
                                     {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS, w.scales()},
                                     {ZEMM_ARG_ATTR_OFFSETS | ZEMM_ARG_WEIGHTS, w.offsets()},
                                     {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC, p.sums.get()}};
-    check(zemm_primitive_execute(matmul, stream_.get(), p.sums ? 7 : 5, args));
+    check(zemm_primitive_execute(w.of().matmul(), stream_.get(), p.sums ? 7 : 5, args));
 }
 
 float *calls::rows_of_experts(quiet, zemm_dim_t elements) {

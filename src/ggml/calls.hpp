@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executions of matmuls by packed weights, and when the host may touch what these read and write.
+// Products by weights of ggml, and when the host may touch what their launches read and write.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,17 @@ struct rows {
     zemm_dim_t count, stride;
 };
 
+struct product {
+    rows src, dst;
+};
+
+// Rows of N of a tensor's weights, counted over all its matrices.
+struct matrix {
+    const format *form;
+    bytes_of bytes;
+    zemm_dim_t first, k, n;
+};
+
 // Says that no launch is in flight. Whoever reads or writes tensors on the host asks calls for it first, and
 // forgets it at the next product.
 class quiet {
@@ -24,16 +35,14 @@ class quiet {
     quiet() = default;
 };
 
-// A thread's stream, the memories of its products, and the quantised src of the last one.
+// A thread's stream, the memories of its products, and the quantised src of the last one. Weights are packed
+// for each product, in parts of N, so that the memory they take has a limit.
 class calls {
 public:
     explicit calls(zemm_engine_t);
 
-    // dst = src * weights. Submits the work; wait() ends it.
-    void multiply(const weights &, const rows &src, const rows &dst);
-    // Multiplies each row by the matrix of its expert. ends: E values, where the rows of each expert end;
-    // they are read until wait().
-    void multiply_groups(const weights &, const rows &src, const rows &dst, const int32_t *ends);
+    // dst = src * weights, of each of the products. Submits the work; wait() ends it.
+    void multiply(const team &, const matrix &, const std::vector<product> &);
     quiet wait();
     // As wait(), after a failure, about which it says nothing more.
     void give_up() noexcept;
@@ -44,20 +53,23 @@ public:
 private:
     struct quantized; // the parts of the scratch
     // The memories of products of a shape. Each product gives them their addresses, which an execution reads
-    // when it is submitted. values: of the quantised src; sorted: the same in groups, for experts.
+    // when it is submitted. values: of the quantised src.
     struct prepared {
-        owned_memory src, values, scales, sums, sorted, dst;
+        owned_memory src, values, scales, sums, dst;
     };
     using prepared_key =
         std::tuple<shape, zemm_dim_t, zemm_dim_t, zemm_dim_t>; // rows, strides of src and dst
 
+    weights &weights_of(const shape &);
+    void multiply_part(const weights &, const rows &src, const rows &dst);
     quantized parts(const weights &, zemm_dim_t rows);
     const prepared &prepare(const weights &, const rows &src, const rows &dst);
     void quantize(const weights &, const rows &src, const prepared &);
-    void execute(const weights &, zemm_primitive_t, const prepared &);
 
     zemm_engine_t engine_;
     owned_stream stream_;
+    std::map<shape, weights> weights_;
+    std::vector<uint8_t> codes_;
     std::vector<std::byte> scratch_;
     std::vector<float> rows_;
     std::map<prepared_key, prepared> prepared_;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggml/formats.hpp"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "common/half.hpp"
 
@@ -14,7 +17,7 @@ namespace {
 
 constexpr bool yes = true, no = false;
 // The values of codes. Those of f4 are doubled.
-constexpr const int8_t *none_values = nullptr, *signs_values = nullptr;
+constexpr const int8_t *none_values = nullptr, *signs_values = nullptr; // signs: of a type that ggml keeps
 constexpr int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 constexpr int8_t e2m1_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
@@ -141,13 +144,15 @@ constexpr format formats[] = {
 #include "lists/gguf_blocks.def"
 };
 
-void unpack(const fields &f, int elements, const uint8_t *block, uint8_t *to) {
-    const int most = (1 << f.bits) - 1, runs = elements * f.bits / 8 / f.run;
-    const uint8_t *from = block + f.at;
-    for (int r = 0; r < runs; ++r, from += f.run)
-        for (int shift = 0; shift < 8; shift += f.bits, to += f.run)
+// The values of fields, one in a byte.
+template <fields f, int elements> inline void unpack(const uint8_t *block, uint8_t *to) {
+    constexpr int most = (1 << f.bits) - 1, runs = elements * f.bits / 8 / f.run;
+    for (int r = 0; r < runs; ++r)
+        for (int part = 0; part < 8 / f.bits; ++part)
+#pragma GCC unroll 1
             for (int i = 0; i < f.run; ++i)
-                to[i] = uint8_t(from[i] >> shift & most);
+                to[(r * 8 / f.bits + part) * f.run + i] =
+                    uint8_t(block[f.at + r * f.run + i] >> part * f.bits & most);
 }
 
 // Five ternary digits in a byte: digit i is the integer part of 3 * (byte * 3^i mod 256) / 256. 32 bytes with
@@ -164,37 +169,61 @@ void unpack_ternary(const uint8_t *block, uint8_t *to) {
     digits(48, 4, 4);
 }
 
-void unpack_codes(const format &f, const uint8_t *block, uint8_t *to) {
-    if (!f.low.bits) {
-        unpack_ternary(block, to);
-        return;
-    }
-    unpack(f.low, f.elements, block, to);
-    if (!f.high.bits)
-        return;
-    uint8_t high[most_elements];
-    unpack(f.high, f.elements, block, high);
-    for (int i = 0; i < f.elements; ++i)
-        to[i] = uint8_t(to[i] | high[i] << f.low.bits);
+constexpr bool has_table(const format &f) {
+    return f.values != nullptr;
 }
 
-void pack(const fields &f, int elements, int shift, const uint8_t *from, uint8_t *block) {
-    const int most = (1 << f.bits) - 1, runs = elements * f.bits / 8 / f.run;
-    uint8_t *to = block + f.at;
-    for (int r = 0; r < runs; ++r, to += f.run) {
-        std::memset(to, 0, size_t(f.run));
-        for (int bit = 0; bit < 8; bit += f.bits, from += f.run)
-            for (int i = 0; i < f.run; ++i)
-                to[i] = uint8_t(to[i] | (from[i] >> shift & most) << bit);
+using bytes_16 = uint8_t __attribute__((vector_size(16)));
+
+// Values of 4 bits become those of the table.
+template <int elements> void look_up(const int8_t *table, uint8_t *values) {
+    bytes_16 all;
+    std::memcpy(&all, table, sizeof all);
+    for (int i = 0; i < elements; i += 16) {
+        bytes_16 some;
+        std::memcpy(&some, values + i, sizeof some);
+        some = __builtin_shuffle(all, some);
+        std::memcpy(values + i, &some, sizeof some);
     }
 }
 
-uint8_t code_of(const format &f, uint8_t value) {
-    for (uint8_t code = 0; code < 16; ++code)
-        if (uint8_t(f.values[code]) == value)
-            return code;
-    return 0;
+// The codes of a block of formats[index]. All of the format is constant, so that loops become vectors.
+template <size_t index> void read_codes_of(const uint8_t *block, uint8_t *codes) {
+    constexpr format f = formats[index];
+    uint8_t values[f.elements];
+    if constexpr (!f.low.bits)
+        unpack_ternary(block, values);
+    else
+        unpack<f.low, f.elements>(block, values);
+    if constexpr (f.high.bits != 0) {
+        uint8_t high[f.elements];
+        unpack<f.high, f.elements>(block, high);
+        for (int i = 0; i < f.elements; ++i)
+            values[i] = uint8_t(values[i] | high[i] << f.low.bits);
+    }
+    if constexpr (has_table(f)) {
+        look_up<f.elements>(f.values, values);
+    } else {
+#pragma GCC unroll 1
+        for (int i = 0; i < f.elements; ++i)
+            values[i] = uint8_t(values[i] - f.zero);
+    }
+    if (f.bits() == 8)
+        std::memcpy(codes, values, f.elements);
+    else
+#pragma GCC unroll 1
+        for (int i = 0; i < f.elements / 2; ++i)
+            codes[i] = uint8_t((values[2 * i] & 15) | values[2 * i + 1] << 4);
 }
+
+using reader = void (*)(const uint8_t *block, uint8_t *codes);
+
+template <size_t... indices>
+constexpr std::array<reader, sizeof...(indices)> readers_of(std::index_sequence<indices...>) {
+    return {read_codes_of<indices>...};
+}
+
+constexpr auto readers = readers_of(std::make_index_sequence<std::size(formats)>());
 
 } // namespace
 
@@ -206,36 +235,7 @@ const format *find_format(int type) {
 }
 
 void read_codes(const format &f, const uint8_t *block, uint8_t *codes) {
-    uint8_t values[most_elements];
-    unpack_codes(f, block, values);
-    if (f.values)
-        for (int i = 0; i < f.elements; ++i)
-            values[i] = uint8_t(f.values[values[i]]);
-    else if (f.zero)
-        for (int i = 0; i < f.elements; ++i)
-            values[i] = uint8_t(values[i] - f.zero);
-    if (f.bits() == 8) {
-        std::memcpy(codes, values, size_t(f.elements));
-        return;
-    }
-    for (int i = 0; i < f.elements / 2; ++i)
-        codes[i] = uint8_t((values[2 * i] & 15) | values[2 * i + 1] << 4);
-}
-
-bool can_write_codes(const format &f) {
-    return f.low.bits && f.values != e2m1_values;
-}
-
-void write_codes(const format &f, const uint8_t *codes, uint8_t *block) {
-    uint8_t values[most_elements];
-    for (int i = 0; i < f.elements; ++i) {
-        const uint8_t value = f.bits() == 8 ? codes[i] : uint8_t(codes[i / 2] >> i % 2 * 4 & 15);
-        const int width = f.low.bits + f.high.bits;
-        values[i] = f.values ? code_of(f, value) : uint8_t((value + f.zero) & ((1 << width) - 1));
-    }
-    pack(f.low, f.elements, 0, values, block);
-    if (f.high.bits)
-        pack(f.high, f.elements, f.low.bits, values, block);
+    readers[size_t(&f - formats)](block, codes);
 }
 
 } // namespace zemm_ggml

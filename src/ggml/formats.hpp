@@ -10,7 +10,7 @@
 
 namespace zemm_ggml {
 
-constexpr int most_elements = 256, most_groups = 16; // of a block
+constexpr int most_elements = 256, most_groups = 16, most_bytes = 256; // of a block
 
 // Fields of `bits` bits that begin `at` bytes into a block. Each run of `run` bytes has the lowest fields of
 // all its bytes first, then the next ones. bits 0: the type has no such fields.
@@ -51,11 +51,5 @@ const format *find_format(int type);
 
 // The codes of a block, as zemm keeps them: `elements` bytes, or half as many with two codes each.
 void read_codes(const format &, const uint8_t *block, uint8_t *codes);
-
-// Whether write_codes() gives back every block. Not of f4, whose 0 and -0 become one code.
-bool can_write_codes(const format &);
-
-// The inverse: writes the codes into a block, beside its scales and minimums.
-void write_codes(const format &, const uint8_t *codes, uint8_t *block);
 
 } // namespace zemm_ggml

@@ -34,7 +34,8 @@ std::string check_version(const char *version) {
         return {};
     return std::string("it knows ggml 0.") + std::to_string(ggml::first_minor) + " to 0." +
            std::to_string(ggml::last_minor) + ", and this is ggml " + version +
-           ": install a zemm that knows it, or set GGML_ZEMM_ANY_VERSION=1 to try";
+           ": install a zemm that knows it, or set GGML_ZEMM_ANY_VERSION=1 to try, which works as long as ggml's "
+           "interface is still 2 or 3";
 }
 
 } // namespace
@@ -51,10 +52,13 @@ std::string find_functions(void *caller) {
     functions found;
     void *const library = open_library_of(caller);
     std::string why = library ? find_all(library, found) : "no ggml is loaded";
+    if (api.version && why.empty() && found.version != api.version)
+        return "another ggml of this process has it, and it serves one";
     if (found.log_internal)
         api.log_internal = found.log_internal;
     if (why.empty() && !is_set("GGML_ZEMM_ANY_VERSION"))
         why = check_version(found.version());
+    found.has_interface_3 = library && dlsym(library, "ggml_backend_buft_alloc_buffer_n");
     if (why.empty())
         api = found; // which stays loaded: its handle is not closed
     return why;

@@ -13,13 +13,16 @@ struct functions {
 #define FUNCTION(name, result, arguments) result(*name) arguments = nullptr;
 #include "ggml/functions.def"
 #undef FUNCTION
+    // ggml's number of the interface that its backends must have.
+    int interface() const { return has_interface_3 ? 3 : 2; }
+    bool has_interface_3 = false;
 };
 
 // The functions of the loaded ggml; valid after a find_functions() that returned no sentence.
 extern functions api;
 
 // Finds the functions in the library, or program, that has the address `caller`, and in those it was linked
-// with. Returns why that is no ggml this backend knows, or an empty string.
+// with. Returns why that is no ggml this backend knows or serves, or an empty string.
 std::string find_functions(void *caller);
 
 // The loaded library, or program, that has the address; dlsym() also searches those it was linked with.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggml/graph.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ggml/buffer.hpp"
 #include "ggml/functions.hpp"
 
 namespace zemm_ggml {
@@ -24,9 +23,10 @@ int mul_mat_id() {
     return op;
 }
 
-// The type of a matrix of weights, or of all as experts.
-shape shape_of(const ggml::tensor *w, int64_t experts) {
-    return {find_format(w->type), experts, w->ne[0], w->ne[1]};
+// Matrix `index` of the weights.
+matrix matrix_of(const ggml::tensor *w, int64_t index) {
+    const format *const form = find_format(w->type);
+    return {form, read_bytes(w, *form), index * w->ne[1], w->ne[0], w->ne[1]};
 }
 
 float *floats_of(const ggml::tensor *t, int64_t i1, int64_t i2, int64_t i3) {
@@ -70,27 +70,20 @@ bool is_one_product(const ggml::tensor *node) {
 }
 
 // Weights broadcast over the last two dimensions of src.
-void multiply_matrices(calls &c, const ggml::tensor *node) {
-    ggml::tensor *const w = node->src[0];
-    const ggml::tensor *const src = node->src[1];
-    const shape of = shape_of(w, 0);
+void multiply_matrices(calls &c, const team &threads, const ggml::tensor *node) {
+    const ggml::tensor *const w = node->src[0], *const src = node->src[1];
     if (is_one_product(node)) {
         const int64_t count = src->ne[1] * src->ne[2] * src->ne[3];
-        const auto packed = packed_weights(c, w, of, 0);
-        c.multiply(*packed, rows_at(src, count, 0, 0), rows_at(node, count, 0, 0));
+        c.multiply(threads, matrix_of(w, 0), {{rows_at(src, count, 0, 0), rows_at(node, count, 0, 0)}});
         return;
     }
-    std::shared_ptr<const weights> packed;
-    size_t last = 0;
+    std::vector<std::vector<product>> of_matrix(size_t(w->ne[2] * w->ne[3]));
     for (int64_t i3 = 0; i3 < src->ne[3]; ++i3)
-        for (int64_t i2 = 0; i2 < src->ne[2]; ++i2) {
-            const size_t at =
-                size_t(i2 * w->ne[2] / src->ne[2]) * w->nb[2] + size_t(i3 * w->ne[3] / src->ne[3]) * w->nb[3];
-            if (!packed || at != last)
-                packed = packed_weights(c, w, of, at);
-            last = at;
-            c.multiply(*packed, rows_at(src, src->ne[1], i2, i3), rows_at(node, src->ne[1], i2, i3));
-        }
+        for (int64_t i2 = 0; i2 < src->ne[2]; ++i2)
+            of_matrix[size_t(i3 * w->ne[3] / src->ne[3] * w->ne[2] + i2 * w->ne[2] / src->ne[2])].push_back(
+                {rows_at(src, src->ne[1], i2, i3), rows_at(node, src->ne[1], i2, i3)});
+    for (size_t i = 0; i < of_matrix.size(); ++i)
+        c.multiply(threads, matrix_of(w, int64_t(i)), of_matrix[i]);
 }
 
 // A row of src for each token and expert, in the order of the experts.
@@ -107,7 +100,7 @@ routing route(quiet, const ggml::tensor *ids, int64_t experts) {
                         size_t(token) * ids->nb[1],
                     sizeof index);
         if (index < 0 || index >= experts)
-            throw std::runtime_error("expert " + std::to_string(index) + " is not one of " +
+            throw wrong_graph("expert " + std::to_string(index) + " is not one of " +
                                      std::to_string(experts));
         return index;
     };
@@ -133,40 +126,42 @@ void for_rows(quiet, const routing &r, int64_t used, const ggml::tensor *t, cons
     }
 }
 
-void multiply_experts(calls &c, const ggml::tensor *node) {
-    ggml::tensor *const w = node->src[0];
-    const ggml::tensor *const src = node->src[1], *const ids = node->src[2];
-    const shape of = shape_of(w, w->ne[2]);
-    const auto packed = packed_weights(c, w, of, 0);
+void multiply_experts(calls &c, const team &threads, const ggml::tensor *node) {
+    const ggml::tensor *const w = node->src[0], *const src = node->src[1], *const ids = node->src[2];
+    const int64_t k = w->ne[0], n = w->ne[1], used = ids->ne[0];
     const quiet before = c.wait(); // src may be the result of a product
     const routing r = route(before, ids, w->ne[2]);
-    const int64_t count = int64_t(r.order.size()), used = ids->ne[0];
-    float *const from = c.rows_of_experts(before, count * (of.k + of.n)), *const to = from + count * of.k;
+    const int64_t count = int64_t(r.order.size());
+    float *const from = c.rows_of_experts(before, count * (k + n)), *const to = from + count * k;
     for_rows(before, r, used, src, [&](int64_t row, const float *values) {
-        std::memcpy(from + row * of.k, values, size_t(of.k) * sizeof(float));
+        std::memcpy(from + row * k, values, size_t(k) * sizeof(float));
     });
-    c.multiply_groups(*packed, {from, count, of.k}, {to, count, of.n}, r.ends.data());
+    for (int64_t expert = 0, first = 0; expert < w->ne[2]; ++expert) {
+        const int64_t end = r.ends[size_t(expert)];
+        if (end > first)
+            c.multiply(threads, matrix_of(w, expert),
+                       {{{from + first * k, end - first, k}, {to + first * n, end - first, n}}});
+        first = end;
+    }
     for_rows(c.wait(), r, used, node, [&](int64_t row, float *values) {
-        std::memcpy(values, to + row * of.n, size_t(of.n) * sizeof(float));
+        std::memcpy(values, to + row * n, size_t(n) * sizeof(float));
     });
 }
+
+void check_memory(const ggml::tensor *tensor) {
+    const ggml::buffer *const buffer = buffer_of(tensor);
+    if (!tensor->data)
+        throw wrong_graph(std::string(tensor->name) + " has no memory");
+    if (buffer && !api.backend_buft_is_host(buffer->buft))
+        throw wrong_graph(std::string(tensor->name) + " is in a buffer of " +
+                                 buffer->buft->get_name(buffer->buft) + ", which zemm cannot read");
+}
+
+} // namespace
 
 bool is_product(const ggml::tensor *node) {
     return node->op == mul_mat() || node->op == mul_mat_id();
 }
-
-// Whether ggml's CPU device can compute the product by repacked weights.
-bool serves(const ggml::tensor *w, const ggml::tensor *node) {
-    return is_product(node) && w == node->src[0] && !w->view_src &&
-           api.backend_dev_supports_op(api.backend_dev_by_type(ggml::device_cpu), node);
-}
-
-void unpack_unless_it_serves(ggml::tensor *used, const ggml::tensor *node) {
-    if (used && is_repacked(used) && !serves(used, node))
-        unpack(used->view_src ? used->view_src : used);
-}
-
-} // namespace
 
 bool is_supported(const ggml::tensor *node) {
     if (!is_product(node))
@@ -180,8 +175,9 @@ bool is_supported(const ggml::tensor *node) {
     return w->ne[3] == 1 && src->ne[3] == 1 && node->src[2]->type == ggml::type_i32;
 }
 
-int64_t rows_of(const ggml::tensor *node) {
-    return node->ne[1] * node->ne[2] * node->ne[3];
+int64_t rows_of_a_matrix(const ggml::tensor *node) {
+    const ggml::tensor *const w = node->src[0];
+    return node->ne[1] * node->ne[2] * node->ne[3] / std::max<int64_t>(1, w->ne[2] * w->ne[3]);
 }
 
 bool is_view(const ggml::tensor *node) {
@@ -189,25 +185,21 @@ bool is_view(const ggml::tensor *node) {
     return name == "NONE" || name == "RESHAPE" || name == "VIEW" || name == "PERMUTE" || name == "TRANSPOSE";
 }
 
-void unpack_what_others_use(const ggml::tensor *node) {
-    for (ggml::tensor *const used : node->src)
-        unpack_unless_it_serves(used, node);
-    unpack_unless_it_serves(node->view_src, node);
-}
-
-void multiply(calls &c, const ggml::tensor *node) {
+void multiply(calls &c, const team &threads, const ggml::tensor *node) {
     if (is_empty(node))
         return;
     if (!is_supported(node))
-        throw std::runtime_error(std::string("zemm does not compute this ") + api.op_name(node->op));
+        throw wrong_graph(std::string("zemm does not compute this ") + api.op_name(node->op));
     for (const ggml::tensor *const t : {static_cast<const ggml::tensor *>(node->src[1]),
                                         static_cast<const ggml::tensor *>(node->src[2]), node})
         if (t)
             check_memory(t);
+    if (!is_readable(node->src[0], *find_format(node->src[0]->type)))
+        throw wrong_graph(std::string("zemm cannot read ") + node->src[0]->name);
     if (node->op == mul_mat_id())
-        multiply_experts(c, node);
+        multiply_experts(c, threads, node);
     else
-        multiply_matrices(c, node);
+        multiply_matrices(c, threads, node);
 }
 
 } // namespace zemm_ggml

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The primitives that multiply by weights of one shape and format, which all weights of a model that are
-// alike share. src is f32 and is quantised to s8 on the device, with a scale for each group of K and, if the
+// The primitives that multiply by weights of one shape and format. src is f32 and is quantised to s8 on the device, with a scale for each group of K and, if the
 // weights have offsets, the sums of the groups: these are the matmul's precomputed reductions (oneDNN's RFC).
 #pragma once
 
-#include <map>
-#include <memory>
-#include <mutex>
+#include <compare>
 
 #include "client/handles.hpp"
 #include "ggml/formats.hpp"
@@ -15,10 +12,10 @@ namespace zemm_ggml {
 
 using namespace zemm_client;
 
-// Weights [K, N], or with experts [E, K, N].
+// Weights [K, N].
 struct shape {
     const format *form;
-    zemm_dim_t experts, k, n; // experts 0: one matrix
+    zemm_dim_t k, n;
 
     auto operator<=>(const shape &) const = default;
 };
@@ -27,8 +24,6 @@ owned_md dense(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t);
 owned_md strided(std::initializer_list<zemm_dim_t> dims, zemm_data_type_t,
                  std::initializer_list<zemm_dim_t> strides);
 
-// [rows, columns] in `count` groups of rows.
-owned_md in_groups(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t, zemm_dim_t count);
 owned_memory memory_of(const_zemm_memory_desc_t, zemm_engine_t, void *handle);
 
 class primitives {
@@ -40,27 +35,19 @@ public:
     zemm_primitive_t quantize() const { return quantize_.get(); }
     // Of any number of rows.
     zemm_primitive_t matmul() const { return matmul_.get(); }
-    // Of `rows` rows in groups.
-    std::shared_ptr<zemm_primitive> grouped(zemm_dim_t rows) const;
+    // From plain codes to packed ones.
+    zemm_primitive_t pack() const { return pack_.get(); }
     const_zemm_memory_desc_t packed() const { return packed_.get(); }
     owned_md plain() const;      // as ggml has them: K is contiguous
-    owned_md parameters() const; // scales and offsets, [.., K / group, N]
+    owned_md parameters() const; // scales and offsets, [K / group, N]
 
 private:
     owned_attr attributes() const;
-    owned_pd descriptor(const_zemm_memory_desc_t src, const_zemm_memory_desc_t weights,
-                        const_zemm_memory_desc_t dst) const;
 
-    zemm_engine_t engine_;
     shape shape_;
     zemm_dim_t src_group_, sums_group_;
-    owned_primitive quantize_, matmul_;
+    owned_primitive quantize_, matmul_, pack_;
     owned_md packed_;
-    mutable std::mutex lock_;
-    mutable std::map<zemm_dim_t, std::shared_ptr<zemm_primitive>> grouped_; // by rows
 };
-
-// The primitives of a shape, which the device keeps as long as weights use them.
-std::shared_ptr<primitives> shared_primitives(zemm_engine_t, const shape &);
 
 } // namespace zemm_ggml

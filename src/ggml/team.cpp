@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggml/team.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <dlfcn.h>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "ggml/functions.hpp"
 
@@ -22,43 +26,132 @@ parallel_function find_parallel() {
     return library ? reinterpret_cast<parallel_function>(dlsym(library, "GOMP_parallel")) : nullptr;
 }
 
-struct region {
-    const std::function<void()> &work;
-    const std::thread::id master = std::this_thread::get_id();
-    std::atomic<bool> is_done{false};
-    std::exception_ptr error{};
+// The items of a call of each(), which threads take in runs.
+class items {
+public:
+    items(int64_t count, int threads, const std::function<void(int64_t)> &work)
+        : count_(count), run_(std::max<int64_t>(1, count / (8 * threads))), work_(work) {}
+
+    void take() {
+        for (int64_t first; (first = next_.fetch_add(run_)) < count_;)
+            for (int64_t i = first; i < std::min(first + run_, count_); ++i)
+                work_(i);
+    }
+
+private:
+    const int64_t count_, run_;
+    const std::function<void(int64_t)> &work_;
+    std::atomic<int64_t> next_{0};
 };
 
-void body(void *data) {
-    region &r = *static_cast<region *>(data);
-    if (std::this_thread::get_id() != r.master) {
-        r.is_done.wait(false);
-        return;
-    }
-    try {
-        r.work();
-    } catch (...) {
-        r.error = std::current_exception();
-    }
-    r.is_done = true;
-    r.is_done.notify_all();
-}
+class own_threads : public team {
+public:
+    explicit own_threads(int threads) : threads_(threads) {}
 
-// A child of fork() has none of the threads of its parent's team, for which OpenMP would wait.
+    void each(int64_t count, const std::function<void(int64_t)> &work) const override {
+        items all(count, threads_, work);
+        std::vector<std::jthread> others;
+        try {
+            for (int i = 1; i < threads_; ++i)
+                others.emplace_back([&] { all.take(); });
+        } catch (const std::exception &) { // fewer do it
+        }
+        all.take();
+    }
+
+private:
+    const int threads_;
+};
+
+// A parallel region whose first thread works; the others wait for calls of each(), however late they come.
+class region : public team {
+public:
+    region(int threads, const std::function<void(const team &)> &work) : threads_(threads), work_(work) {}
+
+    void each(int64_t count, const std::function<void(int64_t)> &work) const override {
+        items all(count, threads_, work);
+        std::unique_lock hold(lock_);
+        call_ = &all;
+        ++number_;
+        changed_.notify_all();
+        hold.unlock();
+        all.take();
+        hold.lock();
+        call_ = nullptr;
+        changed_.wait(hold, [&] { return taking_ == 0; });
+    }
+
+    static void body(void *data) {
+        region &r = *static_cast<region *>(data);
+        if (std::this_thread::get_id() == r.master_)
+            r.lead();
+        else
+            r.follow();
+    }
+
+    void rethrow() const {
+        if (error_)
+            std::rethrow_exception(error_);
+    }
+
+private:
+    void lead() {
+        try {
+            work_(*this);
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+        const std::lock_guard hold(lock_);
+        is_over_ = true;
+        changed_.notify_all();
+    }
+
+    void follow() {
+        std::unique_lock hold(lock_);
+        for (int64_t seen = 0;;) {
+            changed_.wait(hold, [&] { return is_over_ || (call_ && number_ != seen); });
+            if (is_over_)
+                return;
+            seen = number_;
+            items *const all = call_;
+            ++taking_;
+            hold.unlock();
+            all->take();
+            hold.lock();
+            --taking_;
+            changed_.notify_all();
+        }
+    }
+
+    const int threads_;
+    const std::function<void(const team &)> &work_;
+    const std::thread::id master_ = std::this_thread::get_id();
+    std::exception_ptr error_{};
+    mutable std::mutex lock_;
+    mutable std::condition_variable changed_;
+    mutable items *call_ = nullptr;
+    mutable int64_t number_ = 0; // of calls
+    mutable int taking_ = 0;     // threads that take items of the call
+    bool is_over_ = false;
+};
+
 const pid_t loading_process = getpid();
 
 } // namespace
 
-void run_alone(int threads, const std::function<void()> &work) {
+bool has_threads() {
+    return getpid() == loading_process;
+}
+
+void with_team(int threads, const std::function<void(const team &)> &work) {
     static const parallel_function parallel = find_parallel();
-    if (!parallel || threads < 2 || getpid() != loading_process) {
-        work();
+    if (!parallel || threads < 2 || !has_threads()) {
+        work(own_threads(std::max(1, threads)));
         return;
     }
-    region r{work};
-    parallel(body, &r, unsigned(threads), 0);
-    if (r.error)
-        std::rethrow_exception(r.error);
+    region r(threads, work);
+    parallel(region::body, &r, unsigned(threads), 0);
+    r.rethrow();
 }
 
 } // namespace zemm_ggml

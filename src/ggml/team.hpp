@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // ggml's threads, while zemm computes. The threads of OpenMP spin for milliseconds after a parallel region,
-// on the cores that zemm's threads need. So they sleep in a region of their own.
+// on the cores that zemm's threads need. So they sleep in a region of their own, and read weights in between.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 namespace zemm_ggml {
 
-// Runs the work on this thread while `threads` - 1 threads of its OpenMP team sleep. Without OpenMP in ggml's
-// CPU backend it only runs the work.
-void run_alone(int threads, const std::function<void()> &work);
+// Threads that wait for work. Those of OpenMP's region, or none: then each() starts its own.
+class team {
+public:
+    virtual ~team() = default;
+
+    // Calls work(i) for i from 0 to count - 1, on all threads, and waits.
+    virtual void each(int64_t count, const std::function<void(int64_t)> &work) const = 0;
+};
+
+// Runs the work on this thread with a team of `threads` threads, of which this is one.
+void with_team(int threads, const std::function<void(const team &)> &work);
+
+// Whether OpenMP has its threads: not in a child of fork(), where it would wait for those of the parent's team.
+bool has_threads();
 
 } // namespace zemm_ggml

@@ -1,39 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of a ggml tensor in zemm's layout.
+// Weights in zemm's layout, which exist while a graph's products use them.
 #pragma once
 
 #include <vector>
 
+#include "ggml/layout.hpp"
 #include "ggml/primitives.hpp"
+#include "ggml/team.hpp"
 
 namespace zemm_ggml {
 
-// Where a tensor's blocks are. row_bytes: from row to row of N. matrix_bytes: from expert to expert.
-struct blocks {
-    const uint8_t *data;
-    size_t row_bytes, matrix_bytes;
-};
-
-// Immutable. Any number of threads may use them at once.
+// The memory of some rows of N, and what fills and multiplies it.
 class weights {
 public:
-    // Reads the blocks and packs them on the stream; they are not needed any more afterwards. scratch: memory
-    // that the next weights can use again.
-    weights(zemm_engine_t, zemm_stream_t, const shape &, const blocks &, std::vector<uint8_t> &scratch);
+    weights(zemm_engine_t, const shape &);
 
     const shape &dims() const { return shape_; }
-    const primitives &of() const { return *primitives_; }
+    const primitives &of() const { return primitives_; }
     zemm_memory_t packed() const { return packed_.get(); }
     zemm_memory_t scales() const { return scales_.get(); }
     zemm_memory_t offsets() const { return offsets_.get(); } // null if the format has none
 
-    // Writes the codes back into blocks that follow each other, beside their scales and minimums.
-    void write_codes(zemm_stream_t, uint8_t *blocks) const;
+    // Reads the rows of a tensor from row `first` on, counted over all its matrices, and packs them on the
+    // stream. codes: memory that the stream reads. No launch uses it or these weights any more.
+    void fill(const team &, zemm_stream_t, const bytes_of &, zemm_dim_t first, std::vector<uint8_t> &codes);
 
 private:
     shape shape_;
-    std::shared_ptr<primitives> primitives_;
-    owned_memory packed_, scales_, offsets_;
+    primitives primitives_;
+    owned_memory plain_, packed_, scales_, offsets_;
 };
 
 } // namespace zemm_ggml

@@ -2,8 +2,8 @@
 """Random graphs of ggml for fuzz.py: zemm's and ggml's CPU device through ggml's scheduler against the CPU
 device alone. It needs ZEMM_LLAMA_CPP (CONTRIBUTING.md).
 
-An input is a tape of random bytes from which a program is read: weights of several types, in zemm's, ggml's
-or no buffer, and rounds. Each round makes a graph of 2 to 8 nodes with other sizes and computes it once or
+An input is a tape of random bytes from which a program is read: weights of several types, in buffers of
+ggml, repacked or not, or in none, and rounds. Each round makes a graph of 2 to 8 nodes with other sizes and computes it once or
 twice. Weights are written before, between and in the graphs.
 """
 
@@ -23,15 +23,9 @@ from support_gguf import usual_blocks
 from zemm.gguf.formats import FORMATS
 
 TYPES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q4_K", "Q6_K", "Q2_K")
-PLACES = (
-    *[("zemm", USAGE_WEIGHTS)] * 4,
-    ("zemm", USAGE_ANY),
-    ("CPU", USAGE_WEIGHTS),
-    ("CPU", USAGE_ANY),
-    ("", 0),
-)
-WIDTHS, ROWS, EXPERTS = (64, 256), (1, 3, 8, 32, 40), 3
 REPACKED = "CPU_REPACK"
+PLACES = (*[("CPU", USAGE_WEIGHTS)] * 3, ("CPU", USAGE_ANY), *[(REPACKED, USAGE_WEIGHTS)] * 3, ("", 0))
+WIDTHS, ROWS, EXPERTS = (64, 256), (1, 3, 8, 32, 40), 3
 
 
 class Tape:
@@ -50,12 +44,12 @@ class Tape:
 class Weights:
     """[E, N, K], or [N, K] without experts. A tensor without a place is new in each round."""
 
-    def __init__(self, tape: Tape, k: int, experts: int) -> None:
+    def __init__(self, tape: Tape, k: int, experts: int, place: tuple[str, int] | None = None) -> None:
         names = [name for name in TYPES if k % FORMATS[name].elements == 0]
         self.name = tape.pick(names)
         self.kind = FORMATS[self.name].number
         self.shape = (experts, tape.pick(WIDTHS), k)[0 if experts else 1 :]
-        self.where, self.usage = tape.pick(PLACES)
+        self.where, self.usage = place or tape.pick(PLACES)
         self.tensors: ggml.Tensors | None = None
         self.handle: Handle = None
 
@@ -105,11 +99,12 @@ class Program:
     def run(self) -> list[Result]:
         tape = self.tape
         self.weights = [Weights(tape, k, experts) for experts in (0, EXPERTS) for k in (*WIDTHS, 256)]
+        self.weights += [Weights(tape, k, 0, PLACES[0]) for k in WIDTHS]  # which a graph may use otherwise
         for w in self.weights:
             if w.where:
                 w.tensors = ggml.Tensors()
                 w.handle = w.make(w.tensors)
-                w.tensors.allocate("CPU" if self.alone else w.where, w.usage)
+                w.tensors.allocate(self.place_of(w), w.usage)
                 ggml.set_bytes(w.handle, w.random(self.rng))
         for _ in range(1 + tape.below(3)):
             self.round()
@@ -118,7 +113,8 @@ class Program:
                     self.write_between(w)
         for w in self.weights:
             if w.tensors:
-                self.results.append(Result(ggml.get_bytes(w.handle), 0, 1))
+                if not self.is_repacked(w):
+                    self.results.append(Result(ggml.get_bytes(w.handle), 0, 1))
                 w.tensors.free()
         api().backend_sched_free(self.sched)
         return self.results
@@ -132,6 +128,8 @@ class Program:
         match self.tape.below(7):
             case 0:
                 ggml.set_bytes(w.handle, new)
+            case _ if self.is_repacked(w):
+                self.allocate_again(w)
             case 1:
                 ggml.set_bytes(w.handle, new[half], half.start)
             case 2:
@@ -139,16 +137,19 @@ class Program:
             case 3:
                 assert w.tensors
                 api().backend_buffer_clear(w.tensors.buffer, 0)
-            case 4 if not self.is_repacked(w):  # as host memory
+            case 4:  # as host memory
                 ctypes.memmove(api().get_data(w.handle), first_rows.ctypes.data, first_rows.size)
-            case 5 if not self.is_repacked(w):
+            case 5:
                 self.write_by_cpu(w)
             case _:
                 self.allocate_again(w)
 
     def is_repacked(self, w: Weights) -> bool:
-        """As ggml's CPU device keeps the tensor in the run with zemm: nobody but a buffer may write it."""
-        return w.where == "zemm" and w.usage == USAGE_WEIGHTS and w.name in self.repacked
+        """Whether ggml's CPU device keeps it repacked in the run with zemm: it only multiplies by it then."""
+        return w.where == REPACKED and w.name in self.repacked
+
+    def place_of(self, w: Weights) -> str:
+        return REPACKED if self.is_repacked(w) and not self.alone else "CPU"
 
     def write_by_cpu(self, w: Weights) -> None:
         """By ggml_cpy in a graph that ggml's CPU backend computes alone."""
@@ -170,7 +171,7 @@ class Program:
         w.name, w.kind, w.shape = again.name, again.kind, again.shape
         w.tensors = ggml.Tensors()
         w.handle = w.make(w.tensors)
-        w.tensors.allocate("CPU" if self.alone else w.where, w.usage)
+        w.tensors.allocate(self.place_of(w), w.usage)
         ggml.set_bytes(w.handle, w.random(self.rng))
 
     # Graphs.
@@ -240,10 +241,12 @@ class Program:
     def some(self, *, dense: bool = False) -> Value:
         return self.tape.pick([v for v in self.values if v.is_dense or not dense])
 
-    def some_weights(self, k: int, *, experts: bool, viewed: bool = False) -> tuple[Handle, Weights]:
+    def some_weights(
+        self, k: int, *, experts: bool, viewed: bool = False, repacked: bool = False
+    ) -> tuple[Handle, Weights]:
         """viewed: a view of them is used, for which ggml's scheduler must know where they are."""
         fitting = [w for w in self.weights if w.shape[-1] == k and (len(w.shape) == 3) == experts]
-        w = self.tape.pick(fitting)
+        w = self.tape.pick([w for w in fitting if repacked or not self.is_repacked(w)])
         tensor = self.tensor_of(w)
         if viewed:
             api().set_input(tensor)
@@ -261,7 +264,9 @@ class Program:
     def mul_mat(self) -> None:
         x = self.some()
         is_part = self.tape.below(4) == 0  # some rows of the weights
-        tensor, w = self.some_weights(x.dims[0], experts=False, viewed=is_part)
+        tensor, w = self.some_weights(
+            x.dims[0], experts=False, viewed=is_part, repacked=not is_part
+        )
         n = w.shape[0]
         if is_part:
             row = api().row_size(w.kind, w.shape[1])
@@ -274,7 +279,7 @@ class Program:
     def mul_mat_id(self) -> None:
         x = self.some(dense=True)
         tokens, used = x.dims[1] * x.dims[2], 1 + self.tape.below(2)
-        tensor, w = self.some_weights(x.dims[0], experts=True)
+        tensor, w = self.some_weights(x.dims[0], experts=True, repacked=True)
         rows = api().reshape_3d(self.context, x.handle, x.dims[0], 1, tokens)
         ids = self.indices(I32, (used, tokens), EXPERTS)
         handle = api().mul_mat_id(self.context, tensor, rows, ids)
@@ -347,9 +352,11 @@ class Graphs:
         self.by: Counter[str] = Counter()
         self.repacked: set[str] = set()
         for name in TYPES:
-            blocks = usual_blocks(name, (64, 256), np.random.default_rng(0))
-            tensors, w = ggml.in_buffer("zemm", FORMATS[name].number, blocks, USAGE_WEIGHTS)
-            if ggml.buffer_name(w) == REPACKED:
+            tensors = ggml.Tensors()
+            w = tensors.new(FORMATS[name].number, 256, 64)
+            tensors.allocate(REPACKED)
+            node = api().mul_mat(tensors.context, w, tensors.new(F32, 256, 1))
+            if api().backend_dev_supports_op(ggml.device("CPU"), node):
                 self.repacked.add(name)
             tensors.free()
 

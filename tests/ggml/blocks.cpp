@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What src/ggml/formats.cpp reads from blocks of standard input and writes back. The argument is ggml's
-// number of the type. For each block it prints codes, scales, offsets (of types that have some), then the
-// block into which the codes of its successor were written (the last one's is the first), and that block with
-// its own codes again.
+// What src/ggml/formats.cpp reads from blocks of standard input. The argument is ggml's number of the type. For
+// each block it prints codes, scales, and offsets of types that have some.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "ggml/formats.hpp"
@@ -33,8 +30,8 @@ void print(const format &f, const group_values &values) {
         std::fwrite(values.f32, sizeof values.f32[0], size_t(f.groups()), stdout);
 }
 
-void print_block(const format &f, const uint8_t *block, const uint8_t *next) {
-    uint8_t codes[most_elements], codes_of_next[most_elements], written[1024];
+void print_block(const format &f, const uint8_t *block) {
+    uint8_t codes[most_elements];
     parameters p;
     f.read(block, p);
     read_codes(f, block, codes);
@@ -42,14 +39,6 @@ void print_block(const format &f, const uint8_t *block, const uint8_t *next) {
     print(f, p.scales);
     if (f.has_offsets)
         print(f, p.offsets);
-    if (!can_write_codes(f))
-        return;
-    std::memcpy(written, block, size_t(f.bytes));
-    read_codes(f, next, codes_of_next);
-    write_codes(f, codes_of_next, written);
-    print(written, f.bytes);
-    write_codes(f, codes, written);
-    print(written, f.bytes);
 }
 
 } // namespace
@@ -61,5 +50,5 @@ int main(int, char **arguments) {
     const std::vector<uint8_t> all = read_all();
     const size_t size = size_t(f->bytes);
     for (size_t at = 0; at + size <= all.size(); at += size)
-        print_block(*f, &all[at], &all[(at + size) % all.size()]);
+        print_block(*f, &all[at]);
 }

@@ -49,7 +49,7 @@ def test_declarations(tmp_path: Path) -> None:
             "int (*get_type)(device *, int)",
             "get_type has another type",
         ),
-        ("abi.hpp", "usage_weights = 1", "usage_weights = 3", "USAGE_WEIGHTS"),
+        ("abi.hpp", "flag_compute = 16", "flag_compute = 8", "FLAG_COMPUTE"),
         ("functions.def", "(int type)", "(int type, int)", "ggml_type_name"),
     ],
 )

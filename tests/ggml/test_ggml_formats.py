@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The backend for ggml reads blocks as zemm.gguf does, and writes codes back into them."""
+"""The backend for ggml reads blocks as zemm.gguf does."""
 
 import subprocess
 from pathlib import Path
@@ -17,8 +17,6 @@ from zemm.gguf.formats import FORMATS, Format, Parts
 # The backend's type of codes.
 CODES = {name: row["codes"] for name, row in GGUF_BLOCKS.items() if row["codes"] != "data_type_undef"}
 TYPES = list(CODES)
-# Values of f4_e2m1 are kept doubled as s8, where 0 and -0 are one, and digits of TQ1_0 stand for many bytes.
-NOT_WRITTEN = ["TQ1_0", *SMALL_FLOATS]
 COUNT = 500  # blocks
 Bytes = NDArray[np.uint8]
 
@@ -26,15 +24,12 @@ Bytes = NDArray[np.uint8]
 class Read(NamedTuple):
     """The output of the program for blocks [B, bytes].
 
-    codes [B, elements]. scales, offsets [B, groups], f16 where blocks have such. written: the blocks with the
-    codes of their successors. restored: with their own ones again.
+    codes [B, elements]. scales, offsets [B, groups], f16 where blocks have such.
     """
 
     codes: NDArray[np.int16]
     scales: NDArray[Any]
     offsets: NDArray[Any] | None
-    written: Bytes | None
-    restored: Bytes | None
 
 
 @pytest.fixture(scope="session")
@@ -58,12 +53,10 @@ def read(program: Path, name: str, blocks: Bytes) -> Read:
     groups = form.elements // form.group * float_type.itemsize
     has_offsets = parts.minimums is not None
     sizes = [form.elements * int(CODES[name][1]) // 8, groups, groups * has_offsets]
-    sizes += [form.block.itemsize * (name not in NOT_WRITTEN)] * 2
     rows = np.frombuffer(done.stdout, np.uint8).reshape(len(blocks), sum(sizes))
-    codes, scales, offsets, *changed = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
+    codes, scales, offsets = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
     floats = [np.ascontiguousarray(part).view(float_type) for part in (scales, offsets)]
-    written, restored = changed if name not in NOT_WRITTEN else (None, None)
-    return Read(unpacked(name, codes), floats[0], floats[1] if has_offsets else None, written, restored)
+    return Read(unpacked(name, codes), floats[0], floats[1] if has_offsets else None)
 
 
 def unpacked(name: str, codes: Bytes) -> NDArray[np.int16]:
@@ -150,17 +143,3 @@ def test_all_f16_factors(program: Path) -> None:
     numbers = ~np.isnan(want)
     same_bits(got[numbers], want[numbers])
     assert np.isnan(got[~numbers]).all()
-
-
-@pytest.mark.parametrize("name", [name for name in TYPES if name not in NOT_WRITTEN])
-def test_writes_codes(name: str, program: Path) -> None:
-    blocks = random(name, 4)
-    got = read(program, name, blocks)
-    assert got.written is not None
-    np.testing.assert_array_equal(got.restored, blocks)
-    # The codes of another block, beside the block's own scales and minimums.
-    want = decoded(name, blocks)
-    changed = decoded(name, np.ascontiguousarray(got.written))
-    np.testing.assert_array_equal(changed.codes, np.roll(want.codes, -1, axis=0))
-    same_bits(changed.scales, want.scales)
-    assert (got.written != blocks).any(axis=1).all()

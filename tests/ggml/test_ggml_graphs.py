@@ -7,11 +7,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 from support_ggml import (
+    EXTRA_OF_TENSOR,
     F32,
     FAILED,
     I32,
@@ -25,18 +25,20 @@ from support_ggml import (
     Product,
     Tensors,
     api,
-    buffer_name,
     device,
     error,
     get_bytes,
     in_buffer,
     product,
+    product_of_experts,
+    repackers,
     set_bytes,
     shared_backend,
 )
 from support_gguf import expected, usual_blocks
 from support_process import captured
 from support_tree import ROOT
+from test_ggml_formats import TYPES
 from zemm.gguf.formats import FORMATS
 
 Q8_0 = FORMATS["Q8_0"].number
@@ -181,7 +183,7 @@ def as_host_memory(w: Handle, new: Floats) -> None:
 
 @pytest.mark.parametrize("usage", [USAGE_ANY, USAGE_WEIGHTS])
 @pytest.mark.parametrize("write", [by_ggml, as_host_memory])
-@pytest.mark.parametrize("n", [N, 512], ids=["small", "large"])  # all bytes are compared, or rows' first ones
+@pytest.mark.parametrize("n", [N, 512], ids=["small", "large"])
 def test_weights_that_others_write(n: int, write: Write, usage: int) -> None:
     tensors, w = in_buffer("zemm", Q8_0, blocks_of("Q8_0", n, K), usage)
     x = floats(ROWS, K)
@@ -193,15 +195,23 @@ def test_weights_that_others_write(n: int, write: Write, usage: int) -> None:
 
 
 @pytest.mark.parametrize("matrices", [1, 2])
-@pytest.mark.parametrize(("usage", "least"), [(USAGE_WEIGHTS, 32), (USAGE_ANY, 128)])
-def test_least_rows(graph: Graph, usage: int, least: int, matrices: int) -> None:
-    """More of weights that are packed at each product: so many for each matrix."""
+@pytest.mark.parametrize("usage", [USAGE_ANY, USAGE_WEIGHTS])
+def test_least_rows(graph: Graph, usage: int, matrices: int) -> None:
+    """Each matrix is packed for its own rows."""
     tensors, w = in_buffer("zemm", Q8_0, blocks_of("Q8_0", matrices, N, K), usage)
-    least *= matrices if usage == USAGE_ANY else 1
-    for rows, is_taken in ((least - matrices, False), (least, True)):
-        src = graph.tensors.new(F32, K, rows // matrices, matrices)
-        node = api().mul_mat(graph.context, w, src)
+    for rows, is_taken in ((95, False), (96, True)):
+        node = api().mul_mat(graph.context, w, graph.tensors.new(F32, K, rows, matrices))
         assert api().backend_dev_supports_op(device("zemm"), node) == is_taken
+    tensors.free()
+
+
+@pytest.mark.parametrize(("tokens", "is_taken"), [(191, False), (192, True)])
+def test_least_rows_of_experts(graph: Graph, tokens: int, is_taken: bool) -> None:
+    """Two of four experts multiply each token: so many rows on average."""
+    tensors, w = in_buffer("zemm", Q8_0, blocks_of("Q8_0", 4, N, K), USAGE_WEIGHTS)
+    src, ids = graph.tensors.new(F32, K, 1, tokens), graph.tensors.new(I32, 2, tokens)
+    node = api().mul_mat_id(graph.context, w, src, ids)
+    assert api().backend_dev_supports_op(device("zemm"), node) == is_taken
     tensors.free()
 
 
@@ -225,29 +235,56 @@ def test_weights_made_in_the_graph(graph: Graph, scheduler: Handle, between: boo
     assert error(values(node, ROWS, N), floats(ROWS, K) @ floats(N, K).T) < TOLERANCE
 
 
-def test_weights_in_a_buffer_of_ggml() -> None:
-    """A program that asks zemm all the same gets the right product."""
-    tensors, w = in_buffer("CPU", Q8_0, blocks_of("Q8_0", N, K), USAGE_WEIGHTS)
-    x = floats(ROWS, K)
-    assert error(product("zemm", w, x, N), x @ matrix("Q8_0", blocks_of("Q8_0", N, K)).T) < TOLERANCE
+def in_each_place() -> list[tuple[str, str]]:
+    """ggml's buffers on this CPU, and the types that it repacks there."""
+    found = [("CPU", name) for name in TYPES]
+    for place in repackers():
+        for name in TYPES:
+            tensors = Tensors()
+            w = tensors.new(FORMATS[name].number, K, N)
+            tensors.allocate(place)
+            node = api().mul_mat(tensors.context, w, tensors.new(F32, K, ROWS))
+            if api().backend_dev_supports_op(device("CPU"), node):
+                found.append((place, name))
+            tensors.free()
+    return found
+
+
+def test_weights_in_buffers_of_ggml() -> None:
+    """Of all types, where ggml has them, repacked or not: zemm's product is that by the blocks."""
+    places = in_each_place()
+    assert [name for place, name in places if place != "CPU"], "this CPU's ggml repacks nothing"
+    for place, name in places:
+        blocks, x = blocks_of(name, N, K), floats(ROWS, K)
+        tensors, w = in_buffer(place, FORMATS[name].number, blocks, USAGE_WEIGHTS)
+        assert error(product("zemm", w, x, N), x @ matrix(name, blocks).T) < TOLERANCE, (place, name)
+        tensors.free()
+
+
+def test_repacked_experts() -> None:
+    blocks = blocks_of("Q4_0", 3, N, K)
+    ids = np.random.default_rng(3).integers(0, 3, (ROWS, 2)).astype(np.int32)
+    plain, w = in_buffer("CPU", FORMATS["Q4_0"].number, blocks, USAGE_WEIGHTS)
+    tensors, repacked = in_buffer("CPU_REPACK", FORMATS["Q4_0"].number, blocks, USAGE_WEIGHTS)
+    x = floats(ROWS, 1, K)
+    want = product_of_experts("CPU", w, x, ids, N)
+    assert error(product_of_experts("zemm", repacked, x, ids, N), want) < TOLERANCE
+    plain.free()
     tensors.free()
 
 
-def test_weights_in_a_buffer_that_is_not_host_memory(capfd: pytest.CaptureFixture[str]) -> None:
-    """ggml's own repacked weights: zemm cannot read them."""
-    registry = api().backend_dev_backend_reg(device("CPU"))
-    list_types = api().backend_reg_get_proc_address(registry, b"ggml_backend_dev_get_extra_bufts")
-    kinds = ctypes.CFUNCTYPE(ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p)(list_types)(device("CPU"))
-    tensors = Tensors()
-    w = tensors.new(FORMATS["Q4_0"].number, K, N)
-    count = next(i for i in range(100) if not kinds[i])
-    tensors.buffer = api().backend_alloc_ctx_tensors_from_buft(tensors.context, kinds[count - 1])
-    assert buffer_name(w) == "CPU_REPACK"
-    set_bytes(w, blocks_of("Q4_0", N, K))
-    p = Product(w, floats(ROWS, K))
+def test_weights_that_are_repacked_in_an_unknown_way(capfd: pytest.CaptureFixture[str]) -> None:
+    tensors, w = in_buffer(
+        "CPU_REPACK", FORMATS["Q4_0"].number, blocks_of("Q4_0", N, K), USAGE_WEIGHTS
+    )
+    assert w
+    ctypes.c_void_p.from_address(w + EXTRA_OF_TENSOR).value = 4096  # whose meaning ggml would know
+    p = Product(w, floats(128, K))
     assert not api().backend_dev_supports_op(device("zemm"), p.node)
     assert p.status(shared_backend("zemm")) == FAILED
-    assert "zemm: w is in a buffer of CPU_REPACK, which zemm cannot read" in capfd.readouterr().err
+    log = capfd.readouterr().err
+    assert "zemm: it does not know how CPU_REPACK has repacked q4_0: ggml multiplies by such weights" in log
+    assert "zemm: zemm cannot read w" in log
     p.tensors.free()
     tensors.free()
 
@@ -258,62 +295,6 @@ def test_operation_that_zemm_does_not_compute(graph: Graph, capfd: pytest.Captur
     graph.tensors.allocate("CPU")
     assert graph.compute("zemm") == FAILED
     assert "zemm does not compute this ADD" in capfd.readouterr().err
-
-
-def rows_of_weights(graph: Graph, w: Handle) -> tuple[Handle, Any]:
-    ids = graph.tensors.new(I32, 3)
-    api().set_input(ids)
-    node = api().get_rows(graph.context, w, ids)
-    return node, (lambda: set_bytes(ids, np.array([5, 0, 7], np.int32)))
-
-
-def product_by_a_view(graph: Graph, w: Handle) -> tuple[Handle, Any]:
-    row = api().row_size(FORMATS["Q4_0"].number, K)
-    x = graph.tensors.new(F32, K, ROWS)
-    api().set_input(x)
-    node = api().mul_mat(graph.context, api().view_2d(graph.context, w, K, 8, row, 8 * row), x)
-    return node, (lambda: set_bytes(x, floats(ROWS, K)))
-
-
-def written_weights(graph: Graph, w: Handle) -> tuple[Handle, Any]:
-    src = graph.tensors.new(F32, K, N)
-    x = graph.tensors.new(F32, K, ROWS)
-    for tensor in (src, x):
-        api().set_input(tensor)
-    node = api().mul_mat(graph.context, api().cpy(graph.context, src, w), x)
-    return node, (lambda: (set_bytes(src, floats(N, K)), set_bytes(x, floats(ROWS, K))))
-
-
-@pytest.mark.parametrize("use", [rows_of_weights, product_by_a_view, written_weights])
-def test_repacked_weights_that_a_graph_uses_otherwise(
-    graph: Graph, scheduler: Handle, use: Callable[[Graph, Handle], tuple[Handle, Any]]
-) -> None:
-    """ggml's CPU device cannot, so they get ggml's bytes back, and keep them when they are set again."""
-    blocks = blocks_of("Q4_0", N, K)
-    tensors, w = in_buffer("zemm", FORMATS["Q4_0"].number, blocks, USAGE_WEIGHTS)
-    assert buffer_name(w) == "CPU_REPACK"
-    node, fill = use(graph, w)
-    api().set_output(node)
-    graph.add(node)
-    assert api().backend_sched_alloc_graph(scheduler, graph.graph)
-    assert buffer_name(w) == "zemm"
-    np.testing.assert_array_equal(get_bytes(w), blocks.reshape(-1))
-    reference, same = in_buffer("CPU", FORMATS["Q4_0"].number, blocks, USAGE_ANY)
-    alone = Graph()
-    want, fill_alone = use(alone, same)
-    alone.add(want)
-    alone.tensors.allocate("CPU")
-    fill_alone()
-    assert alone.compute("CPU") == SUCCESS
-    for _ in range(2):
-        fill()
-        assert api().backend_sched_graph_compute(scheduler, graph.graph) == SUCCESS
-        assert error(values(node, -1), values(want, -1)) < TOLERANCE
-        set_bytes(w, blocks)
-        assert buffer_name(w) == "zemm"
-    alone.tensors.free()
-    reference.free()
-    tensors.free()
 
 
 def test_random_graphs() -> None:

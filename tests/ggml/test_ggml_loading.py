@@ -36,11 +36,16 @@ def test_loads() -> None:
 
 
 def test_no_opencl_runtime(tmp_path: Path) -> None:
-    done = loaded(BACKEND, ZE_CPU_OPENCL_LIBRARY=str(tmp_path / "missing.so"))
-    assert done.stdout.split() == ["CPU"]
-    assert NOT_USED in done.stderr
-    assert "missing.so" in done.stderr
-    assert "ggml_backend_init returned NULL" in done.stderr
+    """ggml multiplies then, at the first product and, without being asked, at all others."""
+    code = """
+want = product("CPU", in_buffer("CPU", 2, blocks, USAGE_ANY)[1], src, 96)
+tensors, w = in_buffer("zemm", 2, blocks, USAGE_WEIGHTS)
+print(scheduled(w, src, 96)[0], np.array_equal(scheduled(w, src, 96)[1], want), scheduled(w, src, 96)[0])
+"""
+    done = python(PRODUCT + code, ZE_CPU_OPENCL_LIBRARY=str(tmp_path / "missing.so"))
+    assert done.stdout == "zemm True CPU\n", done.stdout + done.stderr
+    (line,) = (line for line in done.stderr.splitlines() if "ggml's CPU device multiplies from now on: " in line)
+    assert "missing.so" in line
 
 
 def test_no_libzemm(tmp_path: Path) -> None:
@@ -68,7 +73,7 @@ print(bool(ggml.load({bytes(BACKEND)!r})))
     return done
 
 
-@pytest.mark.parametrize("version", ["0.25.3", "0.10.0"])
+@pytest.mark.parametrize("version", ["0.27.1", "0.25.3", "0.10.0"])
 def test_known_version(version: str, tmp_path: Path) -> None:
     done = of_version(version, tmp_path)
     assert done.stdout == "True\n"
@@ -91,7 +96,7 @@ import os, signal
 import numpy as np
 from support_ggml import *
 from support_gguf import usual_blocks
-src = np.random.default_rng(1).standard_normal((64, 512)).astype(np.float32)
+src = np.random.default_rng(1).standard_normal((128, 512)).astype(np.float32)
 blocks = usual_blocks("Q4_0", (96, 512), np.random.default_rng(1))
 """
 
@@ -151,7 +156,7 @@ if not child:
     p = Product(w, src)
     status = p.status(shared_backend("zemm"))
     if status == SUCCESS and want is not None:
-        assert np.array_equal(p.result(96, (64,)), want)
+        assert np.array_equal(p.result(96, (128,)), want)
     os._exit(0 if status in (SUCCESS, FAILED) else 1)
 status = os.waitpid(child, 0)[1]
 again = product("zemm", w, src, 96)
@@ -167,8 +172,8 @@ import numpy as np
 from support_ggml import USAGE_WEIGHTS, in_buffer, scheduled
 from support_gguf import usual_blocks
 from zemm.gguf.formats import FORMATS
-src = np.ones((64, 512), np.float32)
-for name, rows in (("Q4_0", 32), ("Q4_0", 31), ("Q4_0", 2), ("Q6_K", 64)):
+src = np.ones((128, 512), np.float32)
+for name, rows in (("Q4_0", 96), ("Q4_0", 95), ("Q4_0", 2), ("Q6_K", 128)):
     blocks = usual_blocks(name, (96, 512), np.random.default_rng(1))
     _, w = in_buffer("zemm", FORMATS[name].number, blocks, USAGE_WEIGHTS)
     print(scheduled(w, src[:rows], 96)[0])
@@ -180,7 +185,7 @@ for name, rows in (("Q4_0", 32), ("Q4_0", 31), ("Q4_0", 2), ("Q6_K", 64)):
     [
         ({}, "zemm CPU CPU CPU"),
         ({"GGML_ZEMM_LEAST_ROWS": "2"}, "zemm zemm zemm CPU"),
-        ({"GGML_ZEMM_LEAST_ROWS": "33"}, "CPU CPU CPU CPU"),
+        ({"GGML_ZEMM_LEAST_ROWS": "97"}, "CPU CPU CPU CPU"),
         ({"GGML_ZEMM_ALL_TYPES": "1"}, "zemm CPU CPU zemm"),
     ],
 )

@@ -55,15 +55,15 @@ def expected(type_name: str, blocks: Bytes, src: Floats) -> Floats:
 
 @pytest.mark.parametrize("type_name", TYPES)
 def test_rows(type_name: str) -> None:
-    """The backend computes all numbers of rows; ggml asks it for 32 and more."""
+    """The backend computes all numbers of rows; ggml asks it for 96 and more."""
     blocks = blocks_of(type_name, N, K)
     tensors, w = in_buffer("zemm", number(type_name), blocks, USAGE_WEIGHTS)
-    for rows in (1, 31, 32, 33, 512):
+    for rows in (1, 95, 96, 97, 512):
         src = floats(rows, K)
         want = expected(type_name, blocks, src)
         assert error(product("zemm", w, src, N), want) < TOLERANCE
         by, got = scheduled(w, src, N)
-        assert by == ("zemm" if rows >= 32 else "CPU")
+        assert by == ("zemm" if rows >= 96 else "CPU")
         assert error(got, want) < TOLERANCE
     tensors.free()
 
@@ -122,6 +122,16 @@ def test_views_of_weights(usage: int) -> None:
     for view, of in ((some_rows, blocks[0, 8:40]), (last, blocks[2])):
         assert api().backend_dev_supports_op(_device(), Product(view, src).node)
         assert error(product("zemm", view, src, len(of)), expected("Q6_K", of, src)) < TOLERANCE
+    tensors.free()
+
+
+@pytest.mark.parametrize("type_name", ["Q4_0", "Q4_1", "Q6_K"])
+def test_weights_that_are_packed_in_parts(type_name: str) -> None:
+    """So many elements that N is cut, and the last part is smaller. All parts multiply the same src."""
+    n, k = 1000, 8192
+    blocks, src = blocks_of(type_name, n, k), floats(33, k)
+    tensors, w = in_buffer("zemm", number(type_name), blocks, USAGE_WEIGHTS)
+    assert error(product("zemm", w, src, n), expected(type_name, blocks, src)) < TOLERANCE
     tensors.free()
 
 

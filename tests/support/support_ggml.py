@@ -18,7 +18,7 @@ F32, I32, I64 = 0, 26, 27  # ggml's numbers of types
 USAGE_ANY, USAGE_WEIGHTS = 0, 1
 SUCCESS, FAILED = 0, -1
 TOLERANCE = 5e-4  # NMSE of a product, by which test-backend-ops judges backends: int8 activations round
-BUFFER_OF_TENSOR = 8  # bytes from the beginning of ggml_tensor; test_ggml_abi.py compares it
+EXTRA_OF_TENSOR = 320  # bytes from the beginning of ggml_tensor; test_ggml_abi.py compares it
 
 
 class InitParams(ctypes.Structure):
@@ -79,7 +79,7 @@ _FUNCTIONS = {
     "backend_buffer_set_usage": "-pi",
     "backend_buffer_clear": "-pB",
     "backend_buffer_free": "-p",
-    "backend_buffer_name": "sp",
+    "backend_buft_name": "sp",
     "backend_tensor_alloc": "ippp",
     "backend_tensor_set": "-ppzz",
     "backend_tensor_get": "-ppzz",
@@ -149,6 +149,18 @@ def shared_backend(name: str) -> Handle:
     return backend(name)
 
 
+@cache
+def repackers() -> dict[str, Handle]:
+    """The buffer types in which ggml's CPU device repacks weights on this CPU, by name: CPU_REPACK, AMX."""
+    registry = api().backend_dev_backend_reg(device("CPU"))
+    list_types = api().backend_reg_get_proc_address(registry, b"ggml_backend_dev_get_extra_bufts")
+    kinds = ctypes.CFUNCTYPE(ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p)(list_types)(device("CPU"))
+    found: dict[str, Handle] = {}
+    while kind := kinds[len(found)]:
+        found[api().backend_buft_name(kind).decode()] = kind
+    return found
+
+
 class Tensors:
     """Tensors that are in one buffer."""
 
@@ -162,9 +174,10 @@ class Tensors:
         api().set_name(made, name.encode())
         return made
 
-    def allocate(self, device_name: str, usage: int = USAGE_ANY) -> None:
-        """In the buffer type of the device."""
-        buffers = api().backend_dev_buffer_type(device(device_name))
+    def allocate(self, where: str, usage: int = USAGE_ANY) -> None:
+        """In the buffer type of the device, or in the one of this name in which ggml's CPU device repacks."""
+        kinds = repackers()
+        buffers = kinds[where] if where in kinds else api().backend_dev_buffer_type(device(where))
         self.buffer = api().backend_alloc_ctx_tensors_from_buft(self.context, buffers)
         if self.buffer:
             api().backend_buffer_set_usage(self.buffer, usage)
@@ -186,12 +199,6 @@ def get_bytes(tensor: Handle, offset: int = 0, size: int | None = None) -> Bytes
     data = np.empty(api().nbytes(tensor) - offset if size is None else size, np.uint8)
     api().backend_tensor_get(tensor, data.ctypes.data, offset, data.nbytes)
     return data
-
-
-def buffer_name(tensor: Handle) -> str:
-    """Of the buffer that the tensor itself names now."""
-    assert tensor
-    return api().backend_buffer_name(ctypes.c_void_p.from_address(tensor + BUFFER_OF_TENSOR).value).decode()
 
 
 def in_buffer(where: str, kind: int, blocks: Bytes, usage: int, name: str = "w") -> tuple[Tensors, Handle]:

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the bits of blocks are. ggml's CPU device repacks some weights for its own kernels ("extra buffer
+// types"), in layouts that differ by CPU and version and that nothing describes. They are learned: a small
+// tensor with known bits is repacked, and each bit of its blocks is looked for in what came out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ggml/formats.hpp"
+#include "ggml/functions.hpp"
+
+namespace zemm_ggml {
+
+// A layout that is a permutation of bits, the same for each unit: a few rows of one block. Units follow each
+// other along K, then along N.
+class layout {
+public:
+    // Of the tensor's type as a buffer of the type repacks it; null if it is no such permutation.
+    static std::unique_ptr<const layout> learn(ggml::buffer_type *, const ggml::tensor &, const format &);
+
+    int rows() const { return int(rows_.size()); } // of a unit
+
+    // Writes a block of a row as it was before it was repacked. blocks: of each row.
+    void restore(const uint8_t *data, int64_t row, int64_t block, int64_t blocks, uint8_t *to) const;
+
+private:
+    // Bytes of a block from as many bytes of a unit: the bits of the mask, rotated, and inverted where asked.
+    struct run {
+        uint32_t from;
+        uint16_t to, count;
+        uint8_t rotation, mask, inverted;
+    };
+    // Where a bit of a block is: 8 times the byte plus the bit of it.
+    struct place {
+        size_t bit;
+        bool inverted;
+    };
+    static std::vector<place> places(ggml::buffer_type *, const ggml::tensor &, const format &, size_t size);
+    static std::vector<run> joined(const std::vector<run> &);
+    bool divide(const std::vector<place> &, size_t rows, size_t size);
+
+    std::vector<std::vector<run>> rows_;
+    size_t unit_bytes_ = 0, block_bytes_ = 0;
+};
+
+// How the bytes of a tensor lie: as ggml's files have them, or repacked.
+struct bytes_of {
+    const uint8_t *data;
+    const layout *repacked; // null: as in files
+};
+
+// Whether the bytes of weights can be read, or will: those of host memory, and repacked ones whose layout was
+// learned. Throws std::exception.
+bool is_readable(const ggml::tensor *, const format &);
+
+// The bytes of weights that are readable.
+bytes_of read_bytes(const ggml::tensor *, const format &);
+
+// The buffer of the tensor, or of what it is a view of; null before it has memory.
+ggml::buffer *buffer_of(const ggml::tensor *);
+
+// Whether ggml's CPU device repacks the tensors of buffers of this type.
+bool is_repacker(const ggml::buffer_type *);
+
+} // namespace zemm_ggml
