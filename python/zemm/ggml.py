@@ -13,7 +13,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -35,7 +35,7 @@ class Backend:
 
     library: Path
     version: str
-    _products: "ctypes._FuncPointer" = field(repr=False)
+    _products: "ctypes._FuncPointer" = field(repr=False, compare=False)
 
     @property
     def products(self) -> int:
@@ -140,17 +140,18 @@ def _ggmls() -> dict[Path, list[Path]]:
     return used or users
 
 
+def _is_of(client: ModuleType) -> Callable[[Path], bool]:
+    """Whether a library came with the module: in its folder, or where packages put those that several need."""
+    folder = Path(client.__file__ or "").resolve().parent
+    beside = (folder.parent, folder.parent / f"{folder.name}.libs")
+    return lambda file: file.resolve().is_relative_to(folder) or file.resolve().parent in beside
+
+
 def _choose(found: dict[Path, list[Path]], client: ModuleType | None) -> Path:
     if client is not None:
-        folder = Path(client.__file__ or "").resolve().parent
-        near = [folder, *(folder.parent / f"{folder.name}.libs",)]
-        found = {
-            ggml: libraries
-            for ggml, libraries in found.items()
-            if any(file.resolve().is_relative_to(place) for file in [ggml, *libraries] for place in near)
-        }
+        found = {ggml: users for ggml, users in found.items() if any(map(_is_of(client), [ggml, *users]))}
         if not found:
-            raise InvalidArgumentsError(f"no library of {client.__name__}, in {folder}, has or uses a ggml")
+            raise InvalidArgumentsError(f"no library of {client.__name__} has or uses a ggml")
     if not found:
         raise InvalidArgumentsError("no ggml is loaded in this process")
     if len(found) > 1:

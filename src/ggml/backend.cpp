@@ -50,7 +50,7 @@ struct backend_freer {
 struct context {
     std::unique_ptr<zemm_ggml::calls> calls;
     std::unique_ptr<ggml::backend, backend_freer> cpu; // ggml's, for what zemm fails to compute
-    int threads = 1;                                   // of ggml
+    int threads = 0;                                   // of ggml; 0: it has not said
 };
 
 context &context_of(ggml::backend *backend) {
@@ -77,7 +77,7 @@ ggml::backend *cpu_of(context &c) {
         throw std::runtime_error("and ggml has no CPU device");
     const auto set = reinterpret_cast<set_threads_function>(api.backend_reg_get_proc_address(
         api.backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
-    if (set)
+    if (set && (c.threads > 0 || !has_threads()))
         set(c.cpu.get(), has_threads() ? c.threads : 1);
     return c.cpu.get();
 }
@@ -110,6 +110,14 @@ int find_computed(ggml::cgraph *graph, int first) {
     return first;
 }
 
+// As many of zemm's threads compute, in all contexts of the process.
+void limit_threads(int threads) {
+    static std::atomic<int> set{0};
+    const int most = std::min(threads, int(std::thread::hardware_concurrency()));
+    if (most > 0 && set.exchange(most) != most && zemm_set_num_threads(most) != zemm_success)
+        log(ggml::log_warn, "%s", zemm_last_error());
+}
+
 // next: the first node that is not submitted.
 void compute(context &c, ggml::cgraph *graph, int &next) {
     const int count = api.graph_n_nodes(graph);
@@ -118,6 +126,7 @@ void compute(context &c, ggml::cgraph *graph, int &next) {
         return;
     if (!c.calls)
         c.calls = std::make_unique<calls>(make_engine());
+    limit_threads(c.threads);
     with_team(c.threads, [&](const team &threads) {
         while (next < count) {
             const ggml::tensor *const node = api.graph_node(graph, next);
@@ -250,13 +259,8 @@ ggml::device *get_device(ggml::reg *, size_t) {
     return &the_state->device;
 }
 
-// As many of zemm's threads compute, in all contexts of the process.
 void set_threads(ggml::backend *backend, int threads) {
     context_of(backend).threads = threads;
-    static std::atomic<int> set{0};
-    const int most = std::min(threads, int(std::thread::hardware_concurrency()));
-    if (set.exchange(most) != most && zemm_set_num_threads(most) != zemm_success)
-        log(ggml::log_warn, "%s", zemm_last_error());
 }
 
 int64_t count_products() {
