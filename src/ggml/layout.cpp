@@ -42,39 +42,45 @@ std::vector<uint64_t> names_of(const std::vector<std::vector<uint8_t>> &all) {
     return names;
 }
 
-// Copies bytes, inverted where asked.
-void copy(const uint8_t *from, int count, uint8_t inverted, uint8_t *to) {
-    const uint64_t all = inverted * 0x0101010101010101u;
-    int i = 0;
-    for (uint64_t word; i + int(sizeof word) <= count; i += int(sizeof word)) {
-        std::memcpy(&word, from + i, sizeof word);
-        word ^= all;
-        std::memcpy(to + i, &word, sizeof word);
-    }
-    for (; i < count; ++i)
-        to[i] = from[i] ^ inverted;
-}
-
-uint8_t rotated(uint8_t byte, int by) {
-    return uint8_t(byte >> by | byte << (8 - by));
-}
-
 } // namespace
 
-// Runs of neighbouring bytes are one.
-std::vector<layout::run> layout::joined(const std::vector<run> &runs) {
-    std::vector<run> joined;
-    for (const run &r : runs) {
-        const auto before = std::ranges::find_if(joined, [&](const run &b) {
-            return r.from == b.from + b.count && r.to == b.to + b.count &&
-                   std::tie(r.rotation, r.mask, r.inverted) == std::tie(b.rotation, b.mask, b.inverted);
-        });
-        if (before == joined.end())
-            joined.push_back(r);
-        else
-            ++before->count;
+// Runs of neighbouring bytes become words, and words at equal distances one run.
+std::vector<layout::run> layout::joined(const std::vector<run> &bytes) {
+    const auto is_alike = [](const run &a, const run &b) {
+        return std::tie(a.width, a.shift, a.mask, a.inverted) == std::tie(b.width, b.shift, b.mask, b.inverted);
+    };
+    std::vector<run> runs = bytes;
+    for (uint8_t width = 1; width < 8; width = uint8_t(2 * width)) {
+        std::vector<run> wider;
+        for (const run &r : runs) {
+            const auto low = std::ranges::find_if(wider, [&](const run &w) {
+                return is_alike(w, r) && w.width == width && w.from + width == r.from && w.to + width == r.to;
+            });
+            if (low == wider.end() || r.width != width)
+                wider.push_back(r);
+            else
+                low->width = uint8_t(2 * width);
+        }
+        runs = wider;
     }
-    return joined;
+    std::vector<run> all;
+    for (const run &r : runs) {
+        const auto before = std::ranges::find_if(all, [&](const run &b) {
+            const uint32_t from = r.from - b.from, to = uint32_t(r.to - b.to);
+            return is_alike(b, r) &&
+                   (b.count == 1 || (from == b.count * b.from_step && to == uint32_t(b.count * b.to_step)));
+        });
+        if (before == all.end()) {
+            all.push_back(r);
+            continue;
+        }
+        if (before->count == 1) {
+            before->from_step = r.from - before->from;
+            before->to_step = uint16_t(r.to - before->to);
+        }
+        ++before->count;
+    }
+    return all;
 }
 
 // Where the bits of the probe are after it was repacked; none if a bit was not found.
@@ -126,15 +132,18 @@ bool layout::divide(const std::vector<place> &all, size_t rows, size_t size) {
             return false;
         if (row >= rows || block > 0)
             continue;
-        const run next{uint32_t(first.bit / 8),
-                       uint16_t(bit / 8),
-                       1,
-                       uint8_t((first.bit - bit) & 7),
-                       uint8_t(1u << bit % 8),
-                       uint8_t(first.inverted << bit % 8)};
+        const run next{.from = uint32_t(first.bit / 8),
+                       .from_step = 0,
+                       .to = uint16_t(bit / 8),
+                       .to_step = 0,
+                       .count = 1,
+                       .width = 1,
+                       .shift = int8_t(int(first.bit % 8) - int(bit % 8)),
+                       .mask = uint8_t(1u << bit % 8),
+                       .inverted = uint8_t(first.inverted << bit % 8)};
         std::vector<run> &runs = rows_[row];
         const auto same = std::ranges::find_if(runs, [&](const run &r) {
-            return r.from == next.from && r.to == next.to && r.rotation == next.rotation;
+            return r.from == next.from && r.to == next.to && r.shift == next.shift;
         });
         if (same == runs.end()) {
             runs.push_back(next);
@@ -166,19 +175,39 @@ std::unique_ptr<const layout> layout::learn(ggml::buffer_type *type, const ggml:
     return nullptr;
 }
 
+template <typename T> void layout::copy(const run &r, const uint8_t *unit, uint8_t *to) {
+    constexpr T each = T(0x0101010101010101u);
+    const T mask = T(each * r.mask), inverted = T(each * r.inverted);
+    const int right = std::max<int>(r.shift, 0), left = std::max<int>(-r.shift, 0);
+    const uint8_t *from = unit + r.from;
+    to += r.to;
+    for (int i = 0; i < r.count; ++i, from += r.from_step, to += r.to_step) {
+        T word, other;
+        std::memcpy(&word, from, sizeof word);
+        std::memcpy(&other, to, sizeof other);
+        word = T(((T(T(word >> right) << left) & mask) ^ inverted) | other);
+        std::memcpy(to, &word, sizeof word);
+    }
+}
+
 void layout::restore(const uint8_t *data, int64_t row, int64_t block, int64_t blocks, uint8_t *to) const {
     const int64_t rows = int64_t(rows_.size());
     const uint8_t *const unit = data + size_t(row / rows * blocks + block) * unit_bytes_;
     std::memset(to, 0, block_bytes_);
-    for (const run &r : rows_[size_t(row % rows)]) {
-        const uint8_t *const from = unit + r.from;
-        uint8_t *const bytes = to + r.to;
-        if (r.mask == 0xff && r.rotation == 0)
-            copy(from, r.count, r.inverted, bytes);
-        else
-            for (int i = 0; i < r.count; ++i)
-                bytes[i] = uint8_t(bytes[i] | ((rotated(from[i], r.rotation) & r.mask) ^ r.inverted));
-    }
+    for (const run &r : rows_[size_t(row % rows)])
+        switch (r.width) {
+        case 8:
+            copy<uint64_t>(r, unit, to);
+            break;
+        case 4:
+            copy<uint32_t>(r, unit, to);
+            break;
+        case 2:
+            copy<uint16_t>(r, unit, to);
+            break;
+        default:
+            copy<uint8_t>(r, unit, to);
+        }
 }
 
 namespace {

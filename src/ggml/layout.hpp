@@ -26,11 +26,14 @@ public:
     void restore(const uint8_t *data, int64_t row, int64_t block, int64_t blocks, uint8_t *to) const;
 
 private:
-    // Bytes of a block from as many bytes of a unit: the bits of the mask, rotated, and inverted where asked.
+    // Words of a block from words of a unit: the bits of the mask, shifted (right if positive), inverted where
+    // asked. mask, inverted: of each byte.
     struct run {
-        uint32_t from;
-        uint16_t to, count;
-        uint8_t rotation, mask, inverted;
+        uint32_t from, from_step;
+        uint16_t to, to_step, count;
+        uint8_t width; // bytes of a word: 8, 4, 2 or 1
+        int8_t shift;
+        uint8_t mask, inverted;
     };
     // Where a bit of a block is: 8 times the byte plus the bit of it.
     struct place {
@@ -39,6 +42,7 @@ private:
     };
     static std::vector<place> places(ggml::buffer_type *, const ggml::tensor &, const format &, size_t size);
     static std::vector<run> joined(const std::vector<run> &);
+    template <typename T> static void copy(const run &, const uint8_t *unit, uint8_t *to);
     bool divide(const std::vector<place> &, size_t rows, size_t size);
 
     std::vector<std::vector<run>> rows_;
