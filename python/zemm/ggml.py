@@ -39,7 +39,7 @@ class Backend:
 
     @property
     def products(self) -> int:
-        """How many products zemm has computed until now, in all contexts. 0 after a prompt: ggml's log says why."""
+        """How many products zemm has computed until now. 0 after a prompt: ggml's log says why."""
         return int(self._products())
 
     def __str__(self) -> str:
@@ -49,8 +49,9 @@ class Backend:
 def load(client: str | ModuleType | None = None) -> Backend:
     """Load zemm's backend into the ggml that the process uses, or will; once, however often it is called.
 
-    client: the module whose ggml is meant, or its name, which is imported; needed only if several have a ggml.
-    Without one in the process, the one of llama_cpp, xllamacpp and pywhispercpp that is installed is imported.
+    client: the module whose ggml is meant, or its name, which is imported; needed only if several have one.
+    Without a ggml in the process, the one of llama_cpp, xllamacpp and pywhispercpp that is installed is
+    imported.
     Call it before a model is loaded.
 
     Raises InvalidArgumentsError if there is no ggml or more than one, and DeviceError if ggml or the backend
@@ -71,12 +72,14 @@ def _import_client() -> None:
     installed = [name for name in CLIENTS if importlib.util.find_spec(name.partition(".")[0])]
     if len(installed) != 1:
         which = f"these have one, say which: {', '.join(installed)}" if installed else "pip install xllamacpp"
-        raise InvalidArgumentsError(f"no ggml is loaded in this process: import the program's module; {which}")
+        raise InvalidArgumentsError(
+            f"no ggml is loaded in this process: import the program's module; {which}"
+        )
     importlib.import_module(installed[0])
 
 
 def _check_runtime() -> None:
-    """Without the packages, whether there is a CPU device is known by making its engine, which takes 0.1 GB."""
+    """Without the packages, only an engine tells whether there is a CPU device. It takes 0.1 GB."""
     try:
         for package in CPU_PACKAGES:
             importlib.metadata.version(package)
@@ -127,8 +130,8 @@ def _ggml_of(library: Path) -> Path | None:
 
 
 def _ggmls() -> dict[Path, list[Path]]:
-    """The files of the process that hold a ggml, and the libraries that use each. A ggml that no library uses
-    counts only if there is no other: packages come with two copies of one.
+    """The files of the process that hold a ggml, and the libraries that use each. One that no library uses
+    counts only if there is no other: packages come with two copies.
     """
     users: dict[Path, list[Path]] = {}
     for library in _loaded():
@@ -141,10 +144,18 @@ def _ggmls() -> dict[Path, list[Path]]:
 
 
 def _is_of(client: ModuleType) -> Callable[[Path], bool]:
-    """Whether a library came with the module: in its folder, or where packages put those that several need."""
+    """Whether a library came with the module: it is in its folder or in that of its libraries, or beside the
+    folder with the package's name in its own.
+    """
     folder = Path(client.__file__ or "").resolve().parent
-    beside = (folder.parent, folder.parent / f"{folder.name}.libs")
-    return lambda file: file.resolve().is_relative_to(folder) or file.resolve().parent in beside
+    libraries = folder.parent / f"{folder.name}.libs"
+
+    def is_of(file: Path) -> bool:
+        file = file.resolve()
+        is_beside = file.parent == folder.parent and folder.name in file.name
+        return is_beside or file.is_relative_to(folder) or file.is_relative_to(libraries)
+
+    return is_of
 
 
 def _choose(found: dict[Path, list[Path]], client: ModuleType | None) -> Path:
@@ -168,7 +179,7 @@ def _load_into(library: Path) -> Backend:
         getattr(ggml, name).restype = ctypes.c_void_p
     ggml.ggml_version.restype = ctypes.c_char_p
     if not ggml.ggml_backend_dev_by_type(CPU):
-        # ggml's other backends are libraries beside it. Programs that load them leave it if one is there already.
+        # They are libraries beside it. Programs load none if there is a backend already.
         ggml.ggml_backend_load_all_from_path(os.fsencode(library.parent))
     version = ggml.ggml_version().decode()
     file = Path(get_lib()) / "ggml" / "libggml-zemm.so"

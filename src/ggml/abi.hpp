@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The binary interface between ggml and its backends: structures that both sides read, and tables of functions
-// that a backend fills. The names are ggml's without the prefix. Interface 3 (ggml 0.26) has more functions in
-// a type of buffers than interface 2 (ggml 0.10); zemm reads only the first, and makes no type. All else is
-// alike. The test_ggml_abi program compares every offset with the headers of a ggml (docs/ggml.md).
+// The binary interface between ggml and its backends: structures that both sides read, and tables of
+// functions that a backend fills. The names are ggml's without the prefix. Interface 3 (ggml 0.26) has more
+// functions in a type of buffers than interface 2 (ggml 0.10); zemm reads only the first, and makes no type.
+// All else is alike. The test_ggml_abi program compares every offset with the headers of a ggml
+// (docs/ggml.md).
 #pragma once
 
 #include <cstddef>

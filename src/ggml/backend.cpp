@@ -18,13 +18,16 @@ using namespace zemm_ggml;
 
 namespace {
 
-constexpr int64_t usual_rows = 96; // from so many on it is faster than ggml (docs/ggml.md)
+// From so many rows on it is faster than ggml (docs/ggml.md): where it packs weights for each product, and
+// where it keeps them.
+constexpr int64_t usual_rows = 96, usual_rows_of_kept = 32;
 constexpr uint8_t guid[16] = {0x7a, 0x65, 0x6d, 0x6d, 0x2d, 0x67, 0x67, 0x6d,
                               0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x64};
 
 struct state {
     ggml::reg reg{};
     ggml::device device{};
+    bool keeps_weights = false;      // in a second copy, in zemm's layout
     int64_t least_rows = usual_rows; // fewer are left to ggml
     bool has_all_types = false;      // also those that ggml is as fast with
     std::atomic<bool> has_no_engine{false};
@@ -75,8 +78,8 @@ ggml::backend *cpu_of(context &c) {
         c.cpu.reset(api.backend_dev_init(device, nullptr));
     if (!c.cpu)
         throw std::runtime_error("and ggml has no CPU device");
-    const auto set = reinterpret_cast<set_threads_function>(api.backend_reg_get_proc_address(
-        api.backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
+    const auto set = reinterpret_cast<set_threads_function>(
+        api.backend_reg_get_proc_address(api.backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
     if (set && (c.threads > 0 || !has_threads()))
         set(c.cpu.get(), has_threads() ? c.threads : 1);
     return c.cpu.get();
@@ -125,7 +128,7 @@ void compute(context &c, ggml::cgraph *graph, int &next) {
     if (next == count)
         return;
     if (!c.calls)
-        c.calls = std::make_unique<calls>(make_engine());
+        c.calls = std::make_unique<calls>(make_engine(), the_state->keeps_weights);
     limit_threads(c.threads);
     with_team(c.threads, [&](const team &threads) {
         while (next < count) {
@@ -217,6 +220,8 @@ reason why_not(const ggml::tensor *node) {
         return reason::made_in_graph;
     if (!is_readable(w, f))
         return reason::not_readable;
+    if (is_slow_to_read(w) && !the_state->keeps_weights)
+        return reason::slow_to_read;
     // Weights that have no memory yet get an answer for all rows: ggml's tests ask then.
     if (buffer_of(w) && rows_of_a_matrix(node) < the_state->least_rows)
         return reason::few_rows;
@@ -276,11 +281,20 @@ void *get_proc_address(ggml::reg *, const char *name) {
     return nullptr;
 }
 
+// GGML_ZEMM_WEIGHTS: once (as ggml has them), or twice (also in zemm's layout).
+bool read_keeps_weights() {
+    const char *const text = std::getenv("GGML_ZEMM_WEIGHTS");
+    const std::string_view value = text ? text : "";
+    if (value != "" && value != "once" && value != "twice")
+        throw std::runtime_error("GGML_ZEMM_WEIGHTS is '" + std::string(value) + "', not once or twice");
+    return value == "twice";
+}
+
 // GGML_ZEMM_LEAST_ROWS, a positive number.
-int64_t read_least_rows() {
+int64_t read_least_rows(int64_t usual) {
     const char *const text = std::getenv("GGML_ZEMM_LEAST_ROWS");
     if (!text || !*text)
-        return usual_rows;
+        return usual;
     char *end = nullptr;
     const long long number = std::strtoll(text, &end, 10);
     if (*end || number < 1)
@@ -291,7 +305,8 @@ int64_t read_least_rows() {
 
 state *make_state() {
     auto made = std::make_unique<state>();
-    made->least_rows = read_least_rows();
+    made->keeps_weights = read_keeps_weights();
+    made->least_rows = read_least_rows(made->keeps_weights ? usual_rows_of_kept : usual_rows);
     made->has_all_types = is_set("GGML_ZEMM_ALL_TYPES");
     made->reg = {api.interface(), {reg_name, device_count, get_device, get_proc_address}, nullptr};
     ggml::device_i functions{};

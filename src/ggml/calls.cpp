@@ -2,6 +2,9 @@
 #include "ggml/calls.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <span>
 #include <utility>
 
 namespace zemm_ggml {
@@ -11,7 +14,7 @@ namespace {
 constexpr size_t most_prepared = 256; // of a model: its shapes of weights, times a few numbers of rows
 constexpr size_t most_weights = 8;    // shapes whose memory is kept
 constexpr zemm_dim_t most_elements_at_once = zemm_dim_t(4) << 20; // of weights that are packed at once
-constexpr zemm_dim_t columns = 128; // parts of N are multiples of them
+constexpr zemm_dim_t columns = 128;                               // parts of N are multiples of them
 
 void place(const owned_memory &memory, void *data) {
     if (memory)
@@ -29,6 +32,29 @@ size_t rounded(size_t bytes) {
     return (bytes + line - 1) / line * line;
 }
 
+// Of all bytes.
+uint64_t digest_of(const team &threads, std::span<const uint8_t> bytes) {
+    constexpr size_t part = size_t(1) << 16;
+    std::vector<uint64_t> parts((bytes.size() + part - 1) / part);
+    threads.each(int64_t(parts.size()), [&](int64_t i) {
+        const auto some = bytes.subspan(size_t(i) * part, std::min(part, bytes.size() - size_t(i) * part));
+        // Four sums, which do not wait for each other.
+        uint64_t sums[4] = {}, word;
+        for (size_t at = 0; at < some.size(); at += sizeof word) {
+            word = 0;
+            std::memcpy(&word, &some[at], std::min(sizeof word, some.size() - at));
+            uint64_t &sum = sums[at / sizeof word % 4];
+            sum = std::rotl((sum ^ word) * 0x9e3779b97f4a7c15, 29);
+        }
+        for (const uint64_t sum : sums)
+            parts[size_t(i)] = std::rotl((parts[size_t(i)] ^ sum) * 0x9e3779b97f4a7c15, 29);
+    });
+    uint64_t digest = 0;
+    for (const uint64_t one : parts)
+        digest = std::rotl((digest ^ one) * 0x9e3779b97f4a7c15, 29);
+    return digest;
+}
+
 const float *end_of(const rows &r, zemm_dim_t width) {
     return r.data + (r.count - 1) * r.stride + width;
 }
@@ -43,10 +69,11 @@ struct calls::quantized {
     std::byte *values, *scales, *sums;
 };
 
-calls::calls(zemm_engine_t engine)
+calls::calls(zemm_engine_t engine, bool keeps_weights)
     : engine_(engine), stream_(created<owned_stream>([&](zemm_stream_t *stream) {
           return zemm_stream_create(stream, engine, zemm_stream_default_flags);
-      })) {}
+      })),
+      keeps_weights_(keeps_weights) {}
 
 calls::quantized calls::parts(const weights &w, zemm_dim_t rows) {
     const zemm_dim_t k = w.dims().k, groups = k / w.of().src_group();
@@ -103,21 +130,35 @@ void calls::quantize(const weights &w, const rows &src, const prepared &p) {
     quantized_ = {src, k, group, sums_group};
 }
 
-weights &calls::weights_of(const shape &s) {
-    const auto found = weights_.find(s);
-    if (found != weights_.end())
-        return found->second;
-    if (weights_.size() >= most_weights)
+const weights &calls::pack(const team &threads, const matrix &m, zemm_dim_t first, const shape &s) {
+    check(zemm_stream_wait(stream_.get())); // for products by weights in the same memory
+    if (weights_.size() >= most_weights && !weights_.contains(s))
         weights_.clear();
-    return weights_.try_emplace(s, engine_, s).first->second;
+    weights &part = weights_.try_emplace(s, engine_, s).first->second;
+    part.fill(threads, stream_.get(), m.bytes, first, codes_);
+    return part;
+}
+
+const weights &calls::keep(const team &threads, const matrix &m, zemm_dim_t first, const shape &s) {
+    const size_t row_bytes = size_t(s.k / s.form->elements * s.form->bytes);
+    const uint64_t digest = digest_of(threads, m.bytes.of_rows(first, s.n, row_bytes));
+    const kept_key key{m.bytes.data, first, s};
+    const auto found = kept_.find(key);
+    if (found != kept_.end() && found->second.digest == digest)
+        return found->second.packed;
+    check(zemm_stream_wait(stream_.get())); // for products by old weights, and for the codes
+    kept_.erase(key);
+    kept made{weights(engine_, s), digest};
+    made.packed.fill(threads, stream_.get(), m.bytes, first, codes_);
+    return kept_.emplace(key, std::move(made)).first->second.packed;
 }
 
 void calls::multiply(const team &threads, const matrix &m, const std::vector<product> &products) {
     const zemm_dim_t most = columns_at_once(m);
     for (zemm_dim_t n = 0; n < m.n; n += most) {
-        check(zemm_stream_wait(stream_.get())); // for products by weights in the same memory
-        weights &part = weights_of({m.form, m.k, std::min(most, m.n - n)});
-        part.fill(threads, stream_.get(), m.bytes, m.first + n, codes_);
+        const shape s{m.form, m.k, std::min(most, m.n - n)};
+        const weights &part =
+            (this->*(keeps_weights_ ? &calls::keep : &calls::pack))(threads, m, m.first + n, s);
         for (const auto &[src, dst] : products)
             multiply_part(part, src, {dst.data + n, dst.count, dst.stride});
     }

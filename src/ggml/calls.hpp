@@ -36,10 +36,11 @@ class quiet {
 };
 
 // A thread's stream, the memories of its products, and the quantised src of the last one. Weights are packed
-// for each product, in parts of N, so that the memory they take has a limit.
+// in parts of N, for each product, so that the memory they take has a limit; or they are kept, and packed
+// again when their bytes have changed.
 class calls {
 public:
-    explicit calls(zemm_engine_t);
+    calls(zemm_engine_t, bool keeps_weights);
 
     // dst = src * weights, of each of the products. Submits the work; wait() ends it.
     void multiply(const team &, const matrix &, const std::vector<product> &);
@@ -60,7 +61,15 @@ private:
     using prepared_key =
         std::tuple<shape, zemm_dim_t, zemm_dim_t, zemm_dim_t>; // rows, strides of src and dst
 
-    weights &weights_of(const shape &);
+    // Weights in zemm's layout, and the digest of the bytes they were made of.
+    struct kept {
+        weights packed;
+        uint64_t digest;
+    };
+    using kept_key = std::tuple<const uint8_t *, zemm_dim_t, shape>; // of a tensor, its first row
+
+    const weights &pack(const team &, const matrix &, zemm_dim_t first, const shape &);
+    const weights &keep(const team &, const matrix &, zemm_dim_t first, const shape &);
     void multiply_part(const weights &, const rows &src, const rows &dst);
     quantized parts(const weights &, zemm_dim_t rows);
     const prepared &prepare(const weights &, const rows &src, const rows &dst);
@@ -68,7 +77,9 @@ private:
 
     zemm_engine_t engine_;
     owned_stream stream_;
+    bool keeps_weights_;
     std::map<shape, weights> weights_;
+    std::map<kept_key, kept> kept_;
     std::vector<uint8_t> codes_;
     std::vector<std::byte> scratch_;
     std::vector<float> rows_;

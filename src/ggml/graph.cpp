@@ -101,7 +101,7 @@ routing route(quiet, const ggml::tensor *ids, int64_t experts) {
                     sizeof index);
         if (index < 0 || index >= experts)
             throw wrong_graph("expert " + std::to_string(index) + " is not one of " +
-                                     std::to_string(experts));
+                              std::to_string(experts));
         return index;
     };
     routing r{std::vector<int32_t>(size_t(experts)), std::vector<int64_t>(size_t(ids->ne[0] * ids->ne[1]))};
@@ -154,7 +154,7 @@ void check_memory(const ggml::tensor *tensor) {
         throw wrong_graph(std::string(tensor->name) + " has no memory");
     if (buffer && !api.backend_buft_is_host(buffer->buft))
         throw wrong_graph(std::string(tensor->name) + " is in a buffer of " +
-                                 buffer->buft->get_name(buffer->buft) + ", which zemm cannot read");
+                          buffer->buft->get_name(buffer->buft) + ", which zemm cannot read");
 }
 
 } // namespace

@@ -47,7 +47,8 @@ std::vector<uint64_t> names_of(const std::vector<std::vector<uint8_t>> &all) {
 // Runs of neighbouring bytes become words, and words at equal distances one run.
 std::vector<layout::run> layout::joined(const std::vector<run> &bytes) {
     const auto is_alike = [](const run &a, const run &b) {
-        return std::tie(a.width, a.shift, a.mask, a.inverted) == std::tie(b.width, b.shift, b.mask, b.inverted);
+        return std::tie(a.width, a.shift, a.mask, a.inverted) ==
+               std::tie(b.width, b.shift, b.mask, b.inverted);
     };
     std::vector<run> runs = bytes;
     for (uint8_t width = 1; width < 8; width = uint8_t(2 * width)) {
@@ -258,6 +259,16 @@ bool is_readable(const ggml::tensor *tensor, const format &f) {
         return false;
     const layout *const repacked = layout_of(tensor, f);
     return repacked && tensor->ne[1] % repacked->rows() == 0;
+}
+
+bool is_slow_to_read(const ggml::tensor *tensor) {
+    const ggml::buffer *const buffer = buffer_of(tensor);
+    return buffer && std::strcmp(buffer->buft->get_name(buffer->buft), "AMX") == 0;
+}
+
+std::span<const uint8_t> bytes_of::of_rows(int64_t first, int64_t rows, size_t row_bytes) const {
+    const size_t each = repacked ? repacked->row_bytes(row_bytes) : row_bytes;
+    return {data + size_t(first) * each, size_t(rows) * each};
 }
 
 bytes_of read_bytes(const ggml::tensor *tensor, const format &f) {

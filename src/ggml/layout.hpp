@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "ggml/formats.hpp"
@@ -21,13 +22,15 @@ public:
     static std::unique_ptr<const layout> learn(ggml::buffer_type *, const ggml::tensor &, const format &);
 
     int rows() const { return int(rows_.size()); } // of a unit
+    // Of a row, whose bytes lie among those of a unit's other rows.
+    size_t row_bytes(size_t in_files) const { return in_files / block_bytes_ * unit_bytes_ / rows_.size(); }
 
     // Writes a block of a row as it was before it was repacked. blocks: of each row.
     void restore(const uint8_t *data, int64_t row, int64_t block, int64_t blocks, uint8_t *to) const;
 
 private:
-    // Words of a block from words of a unit: the bits of the mask, shifted (right if positive), inverted where
-    // asked. mask, inverted: of each byte.
+    // Words of a block from words of a unit: the bits of the mask, shifted (right if positive), inverted
+    // where asked. mask, inverted: of each byte.
     struct run {
         uint32_t from, from_step;
         uint16_t to, to_step, count;
@@ -53,6 +56,9 @@ private:
 struct bytes_of {
     const uint8_t *data;
     const layout *repacked; // null: as in files
+
+    // The bytes of rows from row `first` on, counted over all matrices. row_bytes: of a row as in files.
+    std::span<const uint8_t> of_rows(int64_t first, int64_t rows, size_t row_bytes) const;
 };
 
 // Whether the bytes of weights can be read, or will: those of host memory, and repacked ones whose layout was
@@ -61,6 +67,9 @@ bool is_readable(const ggml::tensor *, const format &);
 
 // The bytes of weights that are readable.
 bytes_of read_bytes(const ggml::tensor *, const format &);
+
+// Whether reading the bytes takes longer than ggml's own product of many rows: those that it repacks for AMX.
+bool is_slow_to_read(const ggml::tensor *);
 
 // The buffer of the tensor, or of what it is a view of; null before it has memory.
 ggml::buffer *buffer_of(const ggml::tensor *);

@@ -79,7 +79,8 @@ primitives::primitives(zemm_engine_t engine, const shape &s)
     });
     matmul_ = primitive_of(matmul);
     packed_ = created<owned_md>([&](zemm_memory_desc_t *md) {
-        return zemm_memory_desc_clone(md, zemm_primitive_desc_query_md(matmul.get(), zemm_query_weights_md, 0));
+        return zemm_memory_desc_clone(md,
+                                      zemm_primitive_desc_query_md(matmul.get(), zemm_query_weights_md, 0));
     });
     pack_ = primitive_of(created<owned_pd>([&](zemm_primitive_desc_t *pd) {
         return zemm_reorder_primitive_desc_create(pd, plain().get(), engine, packed_.get(), engine, nullptr);
@@ -90,10 +91,12 @@ owned_attr primitives::attributes() const {
     owned_attr attr = no_attributes();
     const zemm_dims_t of_src = {1, src_group_}, groups = {shape_.form->group, 1}, of_sums = {1, sums_group_};
     check(zemm_primitive_attr_set_scales(attr.get(), ZEMM_ARG_SRC, every, 2, of_src, zemm_f32));
-    check(zemm_primitive_attr_set_scales(attr.get(), ZEMM_ARG_WEIGHTS, every, 2, groups, shape_.form->scales));
+    check(
+        zemm_primitive_attr_set_scales(attr.get(), ZEMM_ARG_WEIGHTS, every, 2, groups, shape_.form->scales));
     if (!sums_group_)
         return attr;
-    check(zemm_primitive_attr_set_offsets(attr.get(), ZEMM_ARG_WEIGHTS, every, 2, groups, shape_.form->scales));
+    check(
+        zemm_primitive_attr_set_offsets(attr.get(), ZEMM_ARG_WEIGHTS, every, 2, groups, shape_.form->scales));
     check(zemm_primitive_attr_set_precomputed_reductions(attr.get(), ZEMM_ARG_SRC, every, 2, of_sums,
                                                          zemm_s32));
     return attr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The primitives that multiply by weights of one shape and format. src is f32 and is quantised to s8 on the device, with a scale for each group of K and, if the
-// weights have offsets, the sums of the groups: these are the matmul's precomputed reductions (oneDNN's RFC).
+// The primitives that multiply by weights of one shape and format. src is f32 and is quantised to s8 on the
+// device, with a scale for each group of K and, if the weights have offsets, the sums of the groups: these
+// are the matmul's precomputed reductions (oneDNN's RFC).
 #pragma once
 
 #include <compare>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the backend did, which it writes into ggml's log: a backend that does nothing looks like one that works.
+// What the backend did, which it writes into ggml's log: a backend that does nothing looks like one that
+// works.
 #pragma once
 
 #include <array>
@@ -14,7 +15,17 @@
 namespace zemm_ggml {
 
 // Why a product is left to ggml.
-enum class reason { none, no_engine, other_type, no_gain, few_rows, made_in_graph, not_readable, last };
+enum class reason {
+    none,
+    no_engine,
+    other_type,
+    no_gain,
+    few_rows,
+    made_in_graph,
+    not_readable,
+    slow_to_read,
+    last
+};
 
 class report {
 public:

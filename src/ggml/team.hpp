@@ -20,7 +20,8 @@ public:
 // Runs the work on this thread with a team of `threads` threads, of which this is one.
 void with_team(int threads, const std::function<void(const team &)> &work);
 
-// Whether OpenMP has its threads: not in a child of fork(), where it would wait for those of the parent's team.
+// Whether OpenMP has its threads: not in a child of fork(), where it would wait for those of the parent's
+// team.
 bool has_threads();
 
 } // namespace zemm_ggml

@@ -3,8 +3,8 @@
 device alone. It needs ZEMM_LLAMA_CPP (CONTRIBUTING.md).
 
 An input is a tape of random bytes from which a program is read: weights of several types, in buffers of
-ggml, repacked or not, or in none, and rounds. Each round makes a graph of 2 to 8 nodes with other sizes and computes it once or
-twice. Weights are written before, between and in the graphs.
+ggml, repacked or not, or in none, and rounds. Each round makes a graph of 2 to 8 nodes with other sizes and
+computes it once or twice. Weights are written before, between and in the graphs.
 """
 
 import ctypes
@@ -264,9 +264,7 @@ class Program:
     def mul_mat(self) -> None:
         x = self.some()
         is_part = self.tape.below(4) == 0  # some rows of the weights
-        tensor, w = self.some_weights(
-            x.dims[0], experts=False, viewed=is_part, repacked=not is_part
-        )
+        tensor, w = self.some_weights(x.dims[0], experts=False, viewed=is_part, repacked=not is_part)
         n = w.shape[0]
         if is_part:
             row = api().row_size(w.kind, w.shape[1])

@@ -85,8 +85,10 @@ TENSOR(padding)
 SIZE(ggml::tensor, ggml_tensor)
 
 // Of a type of buffers only the first function is read: what follows differs by interface.
-static_assert(offsetof(ggml_backend_buffer_type, iface.get_name) == 0 && offsetof(ggml::buffer_type, get_name) == 0);
-static_assert(field_alike<decltype(ggml::buffer_type::get_name), decltype(ggml_backend_buffer_type_i::get_name)>());
+static_assert(offsetof(ggml_backend_buffer_type, iface.get_name) == 0 &&
+              offsetof(ggml::buffer_type, get_name) == 0);
+static_assert(
+    field_alike<decltype(ggml::buffer_type::get_name), decltype(ggml_backend_buffer_type_i::get_name)>());
 
 #define INIT_PARAMS(field) FIELD(ggml::init_params, ggml_init_params, field)
 INIT_PARAMS(mem_size)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What src/ggml/formats.cpp reads from blocks of standard input. The argument is ggml's number of the type. For
-// each block it prints codes, scales, and offsets of types that have some.
+// What src/ggml/formats.cpp reads from blocks of standard input. The argument is ggml's number of the type.
+// For each block it prints codes, scales, and offsets of types that have some.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations of libggml-zemm.so fail, one by one, or all from one on: python failing_allocations.py TYPE
 
-The library of failing_new.cpp is preloaded. A product has failed or is right, and so are all later ones. It prints
-how many allocations failed in each function. An error ends it with a sentence.
+The library of failing_new.cpp is preloaded. A product has failed or is right, all later ones are right. It
+prints how many allocations failed in each function. An error ends it with a sentence.
 """
 
 import ctypes

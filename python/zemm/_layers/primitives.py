@@ -144,7 +144,8 @@ class LinearCalls:
         first_pass.build(
             self,
             self._weights.engine,
-            lambda calls: calls.descs(rows, src_dtype, dst_dtype, expert, in_groups),
+            # Other layers with experts will be called in groups, as models call them.
+            lambda calls: calls.descs(rows, src_dtype, dst_dtype, expert, in_groups or calls is not self),
         )
         if in_groups:
             return self._new_grouped_call(rows, src_dtype, dst_dtype)
