@@ -2,6 +2,7 @@
 // The backend for ggml: a library with a device of type ACCEL, which has no memory of its own. It multiplies
 // by weights where ggml's CPU device has them, and whatever it cannot do, that device does.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -92,6 +93,8 @@ struct context_freer {
 // Lets ggml's CPU device compute the nodes from node `first` on.
 int compute_by_ggml(context &c, ggml::cgraph *graph, int first) {
     const int count = api.graph_n_nodes(graph) - first;
+    if (count == 0)
+        return ggml::status_success;
     const size_t size = api.graph_overhead_custom(size_t(count), false);
     const std::unique_ptr<ggml::context, context_freer> memory(api.init({size, nullptr, true}));
     ggml::cgraph *const rest = memory ? api.new_graph_custom(memory.get(), size_t(count), false) : nullptr;

@@ -2,7 +2,6 @@
 #include "ggml/layout.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -51,7 +50,7 @@ std::vector<layout::run> layout::joined(const std::vector<run> &bytes) {
                std::tie(b.width, b.shift, b.mask, b.inverted);
     };
     std::vector<run> runs = bytes;
-    for (uint8_t width = 1; width < 8; width = uint8_t(2 * width)) {
+    for (int width = 1; width < 8; width *= 2) {
         std::vector<run> wider;
         for (const run &r : runs) {
             const auto low = std::ranges::find_if(wider, [&](const run &w) {
@@ -60,16 +59,15 @@ std::vector<layout::run> layout::joined(const std::vector<run> &bytes) {
             if (low == wider.end() || r.width != width)
                 wider.push_back(r);
             else
-                low->width = uint8_t(2 * width);
+                low->width = 2 * width;
         }
         runs = wider;
     }
     std::vector<run> all;
     for (const run &r : runs) {
         const auto before = std::ranges::find_if(all, [&](const run &b) {
-            const uint32_t from = r.from - b.from, to = uint32_t(r.to - b.to);
-            return is_alike(b, r) &&
-                   (b.count == 1 || (from == b.count * b.from_step && to == uint32_t(b.count * b.to_step)));
+            return is_alike(b, r) && (b.count == 1 || (r.from == b.from + b.count * b.from_step &&
+                                                       r.to == b.to + b.count * b.to_step));
         });
         if (before == all.end()) {
             all.push_back(r);
@@ -77,7 +75,7 @@ std::vector<layout::run> layout::joined(const std::vector<run> &bytes) {
         }
         if (before->count == 1) {
             before->from_step = r.from - before->from;
-            before->to_step = uint16_t(r.to - before->to);
+            before->to_step = r.to - before->to;
         }
         ++before->count;
     }
@@ -133,13 +131,13 @@ bool layout::divide(const std::vector<place> &all, size_t rows, size_t size) {
             return false;
         if (row >= rows || block > 0)
             continue;
-        const run next{.from = uint32_t(first.bit / 8),
+        const run next{.from = int(first.bit / 8),
                        .from_step = 0,
-                       .to = uint16_t(bit / 8),
+                       .to = int(bit / 8),
                        .to_step = 0,
                        .count = 1,
                        .width = 1,
-                       .shift = int8_t(int(first.bit % 8) - int(bit % 8)),
+                       .shift = int(first.bit % 8) - int(bit % 8),
                        .mask = uint8_t(1u << bit % 8),
                        .inverted = uint8_t(first.inverted << bit % 8)};
         std::vector<run> &runs = rows_[row];
@@ -179,7 +177,7 @@ std::unique_ptr<const layout> layout::learn(ggml::buffer_type *type, const ggml:
 template <typename T> void layout::copy(const run &r, const uint8_t *unit, uint8_t *to) {
     constexpr T each = T(0x0101010101010101u);
     const T mask = T(each * r.mask), inverted = T(each * r.inverted);
-    const int right = std::max<int>(r.shift, 0), left = std::max<int>(-r.shift, 0);
+    const int right = std::max(r.shift, 0), left = std::max(-r.shift, 0);
     const uint8_t *from = unit + r.from;
     to += r.to;
     for (int i = 0; i < r.count; ++i, from += r.from_step, to += r.to_step) {

@@ -32,10 +32,9 @@ private:
     // Words of a block from words of a unit: the bits of the mask, shifted (right if positive), inverted
     // where asked. mask, inverted: of each byte.
     struct run {
-        uint32_t from, from_step;
-        uint16_t to, to_step, count;
-        uint8_t width; // bytes of a word: 8, 4, 2 or 1
-        int8_t shift;
+        int from, from_step, to, to_step, count;
+        int width; // bytes of a word: 8, 4, 2 or 1
+        int shift;
         uint8_t mask, inverted;
     };
     // Where a bit of a block is: 8 times the byte plus the bit of it.
