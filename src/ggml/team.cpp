@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <dlfcn.h>
 #include <exception>
 #include <mutex>
@@ -73,12 +72,12 @@ public:
         std::unique_lock hold(lock_);
         call_ = &all;
         ++number_;
-        changed_.notify_all();
+        tell_all();
         hold.unlock();
         all.take();
         hold.lock();
         call_ = nullptr;
-        changed_.wait(hold, [&] { return taking_ == 0; });
+        wait(hold, [&] { return taking_ == 0; });
     }
 
     static void body(void *data) {
@@ -95,6 +94,21 @@ public:
     }
 
 private:
+    // The lock is held when these are called. std::condition_variable would need a newer libstdc++.
+    void tell_all() const {
+        ++changes_;
+        changes_.notify_all();
+    }
+
+    template <typename F> void wait(std::unique_lock<std::mutex> &hold, const F &is_met) const {
+        while (!is_met()) {
+            const int seen = changes_;
+            hold.unlock();
+            changes_.wait(seen);
+            hold.lock();
+        }
+    }
+
     void lead() {
         try {
             work_(*this);
@@ -103,13 +117,13 @@ private:
         }
         const std::lock_guard hold(lock_);
         is_over_ = true;
-        changed_.notify_all();
+        tell_all();
     }
 
     void follow() {
         std::unique_lock hold(lock_);
         for (int64_t seen = 0;;) {
-            changed_.wait(hold, [&] { return is_over_ || (call_ && number_ != seen); });
+            wait(hold, [&] { return is_over_ || (call_ && number_ != seen); });
             if (is_over_)
                 return;
             seen = number_;
@@ -119,7 +133,7 @@ private:
             all->take();
             hold.lock();
             --taking_;
-            changed_.notify_all();
+            tell_all();
         }
     }
 
@@ -128,7 +142,7 @@ private:
     const std::thread::id master_ = std::this_thread::get_id();
     std::exception_ptr error_{};
     mutable std::mutex lock_;
-    mutable std::condition_variable changed_;
+    mutable std::atomic<int> changes_{0};
     mutable items *call_ = nullptr;
     mutable int64_t number_ = 0; // of calls
     mutable int taking_ = 0;     // threads that take items of the call
