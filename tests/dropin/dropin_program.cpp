@@ -137,7 +137,7 @@ bool grouped(bool with_reductions) {
 bool zero_points() {
     context c;
     const auto src = c.random<uint8_t>(M * K, 0, 255);
-    const auto weights = c.random<int8_t>(K * N, -128, 127);
+    const auto weights = c.random<int8_t>(K * N, -64, 63); // on AVX2 oneDNN's sums of larger pairs saturate
     const auto bias = c.random<float>(N, -1000, 1000);
     primitive_attr attr;
     attr.set_scales_mask(DNNL_ARG_SRC, 0);
