@@ -146,9 +146,9 @@ def test_biases_and_int8_activations(mix: str, tmp_path: Path) -> None:
     rounded = logits(reference)
     assert (rounded - expected).norm() > 1e-3 * expected.norm()
     # An input that lies between two integers may become either, by the order of torch's sums: that changes
-    # the logits of a token.
-    errors = (logits(model) - rounded).abs().amax(-1).flatten() / rounded.abs().max()
-    assert errors.sort().values[-3] < 1e-5
+    # the logits of a token and of those after it, in one of the texts.
+    errors = (logits(model) - rounded).abs().amax(-1) / rounded.abs().max()
+    assert (errors < 1e-5).all(1).sum() >= len(PROMPTS) - 1
     assert errors.max() < 2e-2
 
 
