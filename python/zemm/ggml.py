@@ -26,7 +26,7 @@ from zemm.errors import DeviceError, InvalidArgumentsError
 CLIENTS = ("llama_cpp", "xllamacpp", "pywhispercpp.model")
 CPU = 0  # ggml's number of the type of device
 OF_GGML = "libggml"  # how the names of ggml's own libraries begin
-NOT_LOADED = os.RTLD_NOLOAD | os.RTLD_LAZY
+ONLY_LOADED = os.RTLD_NOLOAD | os.RTLD_LAZY
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _loaded() -> Iterator[Path]:
 def _ggml_of(library: Path) -> Path | None:
     """The file whose ggml_backend_load() the library calls, or would."""
     try:
-        function = ctypes.CDLL(str(library), mode=NOT_LOADED).ggml_backend_load
+        function = ctypes.CDLL(str(library), mode=ONLY_LOADED).ggml_backend_load
     except (OSError, AttributeError):
         return None
     place = _Place()
@@ -174,7 +174,7 @@ def _choose(found: dict[Path, list[Path]], client: ModuleType | None) -> Path:
 
 
 def _load_into(library: Path) -> Backend:
-    ggml = ctypes.CDLL(str(library), mode=NOT_LOADED)
+    ggml = ctypes.CDLL(str(library), mode=ONLY_LOADED)
     for name in ("ggml_backend_reg_by_name", "ggml_backend_load", "ggml_backend_dev_by_type"):
         getattr(ggml, name).restype = ctypes.c_void_p
     ggml.ggml_version.restype = ctypes.c_char_p
@@ -195,7 +195,7 @@ def _load_into(library: Path) -> Backend:
 def _refusal(file: Path) -> str:
     """Why the backend said no. If it did not, ggml did, whose log has the reason."""
     try:
-        why = ctypes.CDLL(str(file), mode=NOT_LOADED).ggml_zemm_refusal
+        why = ctypes.CDLL(str(file), mode=ONLY_LOADED).ggml_zemm_refusal
     except (OSError, AttributeError):
         return "it could not be opened; ggml's log says why"
     why.restype = ctypes.c_char_p

@@ -137,8 +137,8 @@ void compute(context &c, ggml::cgraph *graph, int &next) {
         while (next < count) {
             const ggml::tensor *const node = api.graph_node(graph, next);
             multiply(*c.calls, threads, node);
-            the_state->all.count(node);
             next = find_computed(graph, next + 1);
+            the_state->all.count(node);
         }
         c.calls->wait();
     });
@@ -215,7 +215,7 @@ ggml::buffer_type *device_buffer_type(ggml::device *) {
 reason why_not(const ggml::tensor *node) {
     if (!is_supported(node))
         return reason::other_type;
-    const ggml::tensor *const w = node->src[0], *const whole = w->view_src ? w->view_src : w;
+    const ggml::tensor *const w = node->src[0], *const whole = whole_of(w);
     const format &f = *find_format(w->type);
     if (!(the_state->has_all_types || f.is_gain))
         return reason::no_gain;

@@ -32,6 +32,10 @@ size_t rounded(size_t bytes) {
     return (bytes + line - 1) / line * line;
 }
 
+uint64_t mixed(uint64_t digest, uint64_t word) {
+    return std::rotl((digest ^ word) * 0x9e3779b97f4a7c15, 29);
+}
+
 // Of all bytes.
 uint64_t digest_of(const team &threads, std::span<const uint8_t> bytes) {
     constexpr size_t part = size_t(1) << 16;
@@ -44,14 +48,14 @@ uint64_t digest_of(const team &threads, std::span<const uint8_t> bytes) {
             word = 0;
             std::memcpy(&word, &some[at], std::min(sizeof word, some.size() - at));
             uint64_t &sum = sums[at / sizeof word % 4];
-            sum = std::rotl((sum ^ word) * 0x9e3779b97f4a7c15, 29);
+            sum = mixed(sum, word);
         }
         for (const uint64_t sum : sums)
-            parts[size_t(i)] = std::rotl((parts[size_t(i)] ^ sum) * 0x9e3779b97f4a7c15, 29);
+            parts[size_t(i)] = mixed(parts[size_t(i)], sum);
     });
     uint64_t digest = 0;
     for (const uint64_t one : parts)
-        digest = std::rotl((digest ^ one) * 0x9e3779b97f4a7c15, 29);
+        digest = mixed(digest, one);
     return digest;
 }
 
@@ -158,7 +162,7 @@ void calls::multiply(const team &threads, const matrix &m, const std::vector<pro
     for (zemm_dim_t n = 0; n < m.n; n += most) {
         const shape s{m.form, m.k, std::min(most, m.n - n)};
         const weights &part =
-            (this->*(keeps_weights_ ? &calls::keep : &calls::pack))(threads, m, m.first + n, s);
+            keeps_weights_ ? keep(threads, m, m.first + n, s) : pack(threads, m, m.first + n, s);
         for (const auto &[src, dst] : products)
             multiply_part(part, src, {dst.data + n, dst.count, dst.stride});
     }

@@ -35,8 +35,7 @@ std::string check_version(const char *version) {
     return std::string("it knows ggml 0.") + std::to_string(ggml::first_minor) + " to 0." +
            std::to_string(ggml::last_minor) + ", and this is ggml " + version +
            ": install a zemm that knows it, or set GGML_ZEMM_ANY_VERSION=1 to try, which works as long as "
-           "ggml's "
-           "interface is still 2 or 3";
+           "ggml's interface is still 2 or 3";
 }
 
 } // namespace

@@ -23,10 +23,16 @@ int mul_mat_id() {
     return op;
 }
 
-// Matrix `index` of the weights.
-matrix matrix_of(const ggml::tensor *w, int64_t index) {
+// The first matrix of the weights.
+matrix first_matrix(const ggml::tensor *w) {
     const format *const form = find_format(w->type);
-    return {form, read_bytes(w, *form), index * w->ne[1], w->ne[0], w->ne[1]};
+    return {form, read_bytes(w, *form), 0, w->ne[0], w->ne[1]};
+}
+
+matrix matrix_at(const matrix &first, int64_t index) {
+    matrix at = first;
+    at.first = index * at.n;
+    return at;
 }
 
 float *floats_of(const ggml::tensor *t, int64_t i1, int64_t i2, int64_t i3) {
@@ -72,9 +78,10 @@ bool is_one_product(const ggml::tensor *node) {
 // Weights broadcast over the last two dimensions of src.
 void multiply_matrices(calls &c, const team &threads, const ggml::tensor *node) {
     const ggml::tensor *const w = node->src[0], *const src = node->src[1];
+    const matrix first = first_matrix(w);
     if (is_one_product(node)) {
         const int64_t count = src->ne[1] * src->ne[2] * src->ne[3];
-        c.multiply(threads, matrix_of(w, 0), {{rows_at(src, count, 0, 0), rows_at(node, count, 0, 0)}});
+        c.multiply(threads, first, {{rows_at(src, count, 0, 0), rows_at(node, count, 0, 0)}});
         return;
     }
     std::vector<std::vector<product>> of_matrix(size_t(w->ne[2] * w->ne[3]));
@@ -83,7 +90,7 @@ void multiply_matrices(calls &c, const team &threads, const ggml::tensor *node) 
             of_matrix[size_t(i3 * w->ne[3] / src->ne[3] * w->ne[2] + i2 * w->ne[2] / src->ne[2])].push_back(
                 {rows_at(src, src->ne[1], i2, i3), rows_at(node, src->ne[1], i2, i3)});
     for (size_t i = 0; i < of_matrix.size(); ++i)
-        c.multiply(threads, matrix_of(w, int64_t(i)), of_matrix[i]);
+        c.multiply(threads, matrix_at(first, int64_t(i)), of_matrix[i]);
 }
 
 // A row of src for each token and expert, in the order of the experts.
@@ -136,10 +143,11 @@ void multiply_experts(calls &c, const team &threads, const ggml::tensor *node) {
     for_rows(before, r, used, src, [&](int64_t row, const float *values) {
         std::memcpy(from + row * k, values, size_t(k) * sizeof(float));
     });
+    const matrix experts = first_matrix(w);
     for (int64_t expert = 0, first = 0; expert < w->ne[2]; ++expert) {
         const int64_t end = r.ends[size_t(expert)];
         if (end > first)
-            c.multiply(threads, matrix_of(w, expert),
+            c.multiply(threads, matrix_at(experts, expert),
                        {{{from + first * k, end - first, k}, {to + first * n, end - first, n}}});
         first = end;
     }

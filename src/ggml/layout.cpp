@@ -213,6 +213,12 @@ namespace {
 
 using list_function = ggml::buffer_type **(*)(ggml::device *);
 
+// Whether the bytes lie as in files, or will.
+bool is_plain(const ggml::tensor *tensor) {
+    const ggml::buffer *const buffer = buffer_of(tensor);
+    return !buffer || api.backend_buft_is_host(buffer->buft);
+}
+
 // The layouts that were learned, by what decides them; null: none.
 const layout *layout_of(const ggml::tensor *tensor, const format &f) {
     static std::mutex &lock = *new std::mutex;
@@ -233,8 +239,12 @@ const layout *layout_of(const ggml::tensor *tensor, const format &f) {
 
 } // namespace
 
+const ggml::tensor *whole_of(const ggml::tensor *tensor) {
+    return tensor->view_src ? tensor->view_src : tensor;
+}
+
 ggml::buffer *buffer_of(const ggml::tensor *tensor) {
-    return (tensor->view_src ? tensor->view_src : tensor)->buffer;
+    return whole_of(tensor)->buffer;
 }
 
 bool is_repacker(const ggml::buffer_type *type) {
@@ -250,10 +260,9 @@ bool is_repacker(const ggml::buffer_type *type) {
 }
 
 bool is_readable(const ggml::tensor *tensor, const format &f) {
-    const ggml::buffer *const buffer = buffer_of(tensor);
-    if (!buffer || api.backend_buft_is_host(buffer->buft))
+    if (is_plain(tensor))
         return true;
-    if (tensor->view_src || !tensor->extra || !is_repacker(buffer->buft))
+    if (tensor->view_src || !tensor->extra || !is_repacker(tensor->buffer->buft))
         return false;
     const layout *const repacked = layout_of(tensor, f);
     return repacked && tensor->ne[1] % repacked->rows() == 0;
@@ -270,9 +279,7 @@ std::span<const uint8_t> bytes_of::of_rows(int64_t first, int64_t rows, size_t r
 }
 
 bytes_of read_bytes(const ggml::tensor *tensor, const format &f) {
-    const ggml::buffer *const buffer = buffer_of(tensor);
-    const bool is_plain = !buffer || api.backend_buft_is_host(buffer->buft);
-    return {static_cast<const uint8_t *>(tensor->data), is_plain ? nullptr : layout_of(tensor, f)};
+    return {static_cast<const uint8_t *>(tensor->data), is_plain(tensor) ? nullptr : layout_of(tensor, f)};
 }
 
 } // namespace zemm_ggml

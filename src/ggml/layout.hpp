@@ -70,7 +70,10 @@ bytes_of read_bytes(const ggml::tensor *, const format &);
 // Whether reading the bytes takes longer than ggml's own product of many rows: those that it repacks for AMX.
 bool is_slow_to_read(const ggml::tensor *);
 
-// The buffer of the tensor, or of what it is a view of; null before it has memory.
+// The tensor, or what it is a view of.
+const ggml::tensor *whole_of(const ggml::tensor *);
+
+// The buffer of the whole tensor; null before it has memory.
 ggml::buffer *buffer_of(const ggml::tensor *);
 
 // Whether ggml's CPU device repacks the tensors of buffers of this type.

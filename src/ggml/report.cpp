@@ -11,7 +11,7 @@ namespace {
 const char *text_of(reason why) {
     switch (why) {
     case reason::no_engine:
-        return "no CPU device of zemm's, as was said before";
+        return "zemm has no CPU device (an earlier line says why)";
     case reason::other_type:
         return "weights or activations of a type or layout that zemm does not multiply";
     case reason::no_gain:

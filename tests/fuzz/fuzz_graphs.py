@@ -348,15 +348,7 @@ class Program:
 class Graphs:
     def __init__(self) -> None:
         self.by: Counter[str] = Counter()
-        self.repacked: set[str] = set()
-        for name in TYPES:
-            tensors = ggml.Tensors()
-            w = tensors.new(FORMATS[name].number, 256, 64)
-            tensors.allocate(REPACKED)
-            node = api().mul_mat(tensors.context, w, tensors.new(F32, 256, 1))
-            if api().backend_dev_supports_op(ggml.device("CPU"), node):
-                self.repacked.add(name)
-            tensors.free()
+        self.repacked = {name for name in TYPES if ggml.repacks(REPACKED, FORMATS[name].number)}
 
     def make(self, rng: random.Random) -> bytes:
         return rng.randbytes(192)

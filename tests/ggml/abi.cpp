@@ -83,6 +83,7 @@ TENSOR(name)
 TENSOR(extra)
 TENSOR(padding)
 SIZE(ggml::tensor, ggml_tensor)
+static_assert(offsetof(ggml_tensor, extra) == 320, "EXTRA_OF_TENSOR of support_ggml.py");
 
 // Of a type of buffers only the first function is read: what follows differs by interface.
 static_assert(offsetof(ggml_backend_buffer_type, iface.get_name) == 0 &&

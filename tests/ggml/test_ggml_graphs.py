@@ -32,6 +32,7 @@ from support_ggml import (
     product,
     product_of_experts,
     repackers,
+    repacks,
     set_bytes,
     shared_backend,
 )
@@ -237,17 +238,8 @@ def test_weights_made_in_the_graph(graph: Graph, scheduler: Handle, between: boo
 
 def in_each_place() -> list[tuple[str, str]]:
     """ggml's buffers on this CPU, and the types that it repacks there."""
-    found = [("CPU", name) for name in TYPES]
-    for place in repackers():
-        for name in TYPES:
-            tensors = Tensors()
-            w = tensors.new(FORMATS[name].number, K, N)
-            tensors.allocate(place)
-            node = api().mul_mat(tensors.context, w, tensors.new(F32, K, ROWS))
-            if api().backend_dev_supports_op(device("CPU"), node):
-                found.append((place, name))
-            tensors.free()
-    return found
+    repacked = [(p, name) for p in repackers() for name in TYPES if repacks(p, FORMATS[name].number)]
+    return [("CPU", name) for name in TYPES] + repacked
 
 
 def test_weights_in_buffers_of_ggml() -> None:

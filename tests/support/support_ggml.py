@@ -51,7 +51,6 @@ _FUNCTIONS = {
     "set_rows": "ppppp",
     "reshape_3d": "pppqqq",
     "permute": "pppiiii",
-    "cont": "ppp",
     "view_4d": "pppqqqqzzzz",
     "view_2d": "pppqqzz",
     "nbytes": "zp",
@@ -70,8 +69,6 @@ _FUNCTIONS = {
     "backend_dev_buffer_type": "pp",
     "backend_dev_backend_reg": "pp",
     "backend_reg_get_proc_address": "pps",
-    "backend_dev_description": "sp",
-    "backend_cpu_buffer_type": "p",
     "backend_free": "-p",
     "backend_name": "sp",
     "backend_graph_compute": "ipp",
@@ -84,7 +81,6 @@ _FUNCTIONS = {
     "backend_tensor_set": "-ppzz",
     "backend_tensor_get": "-ppzz",
     "backend_tensor_memset": "-pBzz",
-    "backend_tensor_copy": "-pp",
     "backend_sched_new": "pppizbb",
     "backend_sched_free": "-p",
     "backend_sched_reset": "-p",
@@ -159,6 +155,17 @@ def repackers() -> dict[str, Handle]:
     while kind := kinds[len(found)]:
         found[api().backend_buft_name(kind).decode()] = kind
     return found
+
+
+def repacks(place: str, kind: int) -> bool:
+    """Whether ggml's CPU device repacks weights of the type in buffers of this name, to multiply by them."""
+    tensors = Tensors()
+    w = tensors.new(kind, 256, 64)
+    tensors.allocate(place)
+    node = api().mul_mat(tensors.context, w, tensors.new(F32, 256, 1))
+    is_so = api().backend_dev_supports_op(device("CPU"), node)
+    tensors.free()
+    return bool(is_so)
 
 
 class Tensors:
