@@ -197,6 +197,9 @@ class Program:
         for v in results:
             api().set_output(v.handle)
         api().backend_sched_reset(self.sched)
+        # ggml 0.25.3 crashes without this, also alone: it uses the allocation of the graph before, of as many
+        # nodes and leafs, for leafs that had memory of their own there and have none here.
+        assert api().backend_sched_reserve(self.sched, self.cgraph)
         assert api().backend_sched_alloc_graph(self.sched, self.cgraph)
         for again in range(1 + tape.below(2)):
             if again:

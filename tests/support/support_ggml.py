@@ -84,6 +84,7 @@ _FUNCTIONS = {
     "backend_sched_new": "pppizbb",
     "backend_sched_free": "-p",
     "backend_sched_reset": "-p",
+    "backend_sched_reserve": "bpp",
     "backend_sched_alloc_graph": "bpp",
     "backend_sched_graph_compute": "ipp",
     "backend_sched_get_tensor_backend": "ppp",
