@@ -251,7 +251,7 @@ class TestReal:
             pytest.skip("this CPU has no AVX512-VNNI, without which the row's module is not made")
         monkeypatch.setattr(run, "PROBLEMS", [p for p in run.PROBLEMS if p.name in ("u8:s8", "s8:u8 groups")])
         monkeypatch.setattr(run, "COUNTS", {"many rows": run.COUNTS["many rows"]})
-        name = "matmul_int8_any_any_120x64x256_avx512_vnni"
+        name = "matmul_int8_any_any_264x64x256_avx512_vnni"
         rows = run.Rows(["core-avx2", "sapphirerapids", "znver4"], name)
         assert rows.skipped == [f"{name} on core-avx2: core-avx2 has no avx512_vnni"]
         outcome = cli.judge([cli.Job(*job) for job in rows.jobs])

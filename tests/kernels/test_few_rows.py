@@ -18,7 +18,7 @@ POINTS = ("none", "u8", "s32", "f16", "offsets")
 # group may be shorter.
 GROUPS = ((32, 1184), (48, 336), (128, 640), (64, 200), (256, 768))
 ROW_OF = {
-    True: "matmul_int8_any_any_120x64x256_avx512_vnni",
+    True: "matmul_int8_any_any_264x64x256_avx512_vnni",
     False: "matmul_float_any_any_4x64x128_avx512_widen",
 }
 

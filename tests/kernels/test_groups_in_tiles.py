@@ -8,7 +8,7 @@ from support_cases import ANY, Problem, shape
 from support_rows import constant_id
 
 TILES = "matmul_int8_any_any_256x64x1024_amx_int8"
-VECTORS = "matmul_int8_any_any_120x64x256_avx512_vnni"
+VECTORS = "matmul_int8_any_any_264x64x256_avx512_vnni"
 BOTH = "src:3:f32:1x32+wei:3:f16:32x1"
 
 

@@ -6,8 +6,8 @@ import zemm
 from support_calls import check_same_bits, make_pd
 from support_cases import ANY, Problem, shape
 
-SEGMENTS = "matmul_int8_any_any_120x64x1024_avx512_segments"
-NEXT = "matmul_int8_any_any_120x64x256_avx512_vnni"
+SEGMENTS = "matmul_int8_any_any_264x64x1024_avx512_segments"
+NEXT = "matmul_int8_any_any_264x64x256_avx512_vnni"
 
 
 def problem(

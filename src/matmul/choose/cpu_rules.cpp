@@ -186,6 +186,13 @@ zemm_dim_t enough_without_ranges(const facts &f, const ze::device &dev) {
     return f.family.has_tiles() ? zemm_dim_t(dev.compute_units) : enough_work_groups(dev);
 }
 
+// Tiles along M, so that each core has eight in all: then it waits little for others in the end. They get no
+// lower than 120 rows for that, which make panels of weights cheap.
+zemm_dim_t even_tiles(zemm_dim_t rows, zemm_dim_t enough, zemm_dim_t others) {
+    constexpr zemm_dim_t rows_for_panel = 120;
+    return std::min((rows + rows_for_panel - 1) / rows_for_panel, (2 * enough + others - 1) / others);
+}
+
 // Tiles get no lower than this before K is split into ranges.
 zemm_dim_t low_tile(const facts &f) {
     return up(16, f.row->rows_at_once);
@@ -275,7 +282,8 @@ cpu_cut cut_for_cpu(const facts &f, const cut_choice &chosen, const ze::device &
     c.abreast = tiles_abreast(f, c.tiles_along_n, enough);
     c.along_n = checked_ceil_div(c.tiles_along_n, c.abreast, "N");
     const zemm_dim_t wanted = checked_ceil_div(enough, c.along_n * batch, "a device");
-    const zemm_dim_t fewest = checked_ceil_div(rows, row.tile_m, "M");
+    const zemm_dim_t fewest = std::max(checked_ceil_div(rows, row.tile_m, "M"),
+                                       even_tiles(rows, enough, std::max<zemm_dim_t>(c.along_n * batch, 1)));
     const auto tiles_of = [&](zemm_dim_t height) {
         return std::max(fewest, std::min(wanted, checked_ceil_div(rows, height, "M")));
     };
