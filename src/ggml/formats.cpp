@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include <immintrin.h>
+
 #include "common/half.hpp"
 
 namespace zemm_ggml {
@@ -144,9 +146,21 @@ constexpr format formats[] = {
 #include "lists/gguf_blocks.def"
 };
 
-// The values of fields, one in a byte.
+// The values of fields, one in a byte. They are stored in vectors of 32 bytes, as the next step loads them:
+// a load of what several stores have just written would wait for them.
 template <fields f, int elements> inline void unpack(const uint8_t *block, uint8_t *to) {
     constexpr int most = (1 << f.bits) - 1, runs = elements * f.bits / 8 / f.run;
+    if constexpr (f.bits == 4 && f.run == 16) {
+        const __m128i nibbles = _mm_set1_epi8(15);
+        for (int r = 0; r < runs; ++r) {
+            const __m128i bytes =
+                _mm_loadu_si128(reinterpret_cast<const __m128i *>(block + f.at + r * f.run));
+            const __m128i low = _mm_and_si128(bytes, nibbles),
+                          high = _mm_and_si128(_mm_srli_epi16(bytes, 4), nibbles);
+            _mm256_storeu_si256(reinterpret_cast<__m256i *>(to + r * 32), _mm256_set_m128i(high, low));
+        }
+        return;
+    }
     for (int r = 0; r < runs; ++r)
         for (int part = 0; part < 8 / f.bits; ++part)
 #pragma GCC unroll 1
@@ -187,6 +201,17 @@ template <int elements> void look_up(const int8_t *table, uint8_t *values) {
     }
 }
 
+// Codes of 4 bits, one in a byte, become two in a byte. Other bits of a byte do not count.
+template <int elements> void join_pairs(const uint8_t *values, uint8_t *codes) {
+    const __m256i nibbles = _mm256_set1_epi8(15), first_and_second = _mm256_set1_epi16(1 | 16 << 8);
+    for (int i = 0; i < elements; i += 32) {
+        const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(values + i));
+        const __m256i words = _mm256_maddubs_epi16(_mm256_and_si256(some, nibbles), first_and_second);
+        const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packus_epi16(words, words), 0b1000);
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(codes + i / 2), _mm256_castsi256_si128(bytes));
+    }
+}
+
 // The codes of a block of formats[index]. All of the format is constant, so that loops become vectors.
 template <size_t index> void read_codes_of(const uint8_t *block, uint8_t *codes) {
     constexpr format f = formats[index];
@@ -211,9 +236,7 @@ template <size_t index> void read_codes_of(const uint8_t *block, uint8_t *codes)
     if (f.bits() == 8)
         std::memcpy(codes, values, f.elements);
     else
-#pragma GCC unroll 1
-        for (int i = 0; i < f.elements / 2; ++i)
-            codes[i] = uint8_t((values[2 * i] & 15) | values[2 * i + 1] << 4);
+        join_pairs<f.elements>(values, codes);
 }
 
 using reader = void (*)(const uint8_t *block, uint8_t *codes);

@@ -174,38 +174,55 @@ std::unique_ptr<const layout> layout::learn(ggml::buffer_type *type, const ggml:
     return nullptr;
 }
 
-template <typename T> void layout::copy(const run &r, const uint8_t *unit, uint8_t *to) {
+// is_whole: the run has all bits of its bytes.
+template <typename T, bool is_whole>
+void layout::copy(const run &r, const uint8_t *units, int64_t count, uint8_t *blocks) const {
     constexpr T each = T(0x0101010101010101u);
     const T mask = T(each * r.mask), inverted = T(each * r.inverted);
     const int right = std::max(r.shift, 0), left = std::max(-r.shift, 0);
-    const uint8_t *from = unit + r.from;
-    to += r.to;
-    for (int i = 0; i < r.count; ++i, from += r.from_step, to += r.to_step) {
-        T word, other;
-        std::memcpy(&word, from, sizeof word);
-        std::memcpy(&other, to, sizeof other);
-        word = T(((T(T(word >> right) << left) & mask) ^ inverted) | other);
-        std::memcpy(to, &word, sizeof word);
+    for (int64_t block = 0; block < count; ++block, units += unit_bytes_, blocks += block_bytes_) {
+        const uint8_t *from = units + r.from;
+        uint8_t *to = blocks + r.to;
+        for (int i = 0; i < r.count; ++i, from += r.from_step, to += r.to_step) {
+            T word, other;
+            std::memcpy(&word, from, sizeof word);
+            if constexpr (is_whole) {
+                word ^= inverted;
+            } else {
+                std::memcpy(&other, to, sizeof other);
+                word = T(((T(T(word >> right) << left) & mask) ^ inverted) | other);
+            }
+            std::memcpy(to, &word, sizeof word);
+        }
     }
 }
 
-void layout::restore(const uint8_t *data, int64_t row, int64_t block, int64_t blocks, uint8_t *to) const {
+template <typename T>
+void layout::copy_run(const run &r, const uint8_t *units, int64_t count, uint8_t *blocks) const {
+    if (r.mask == 0xff)
+        copy<T, true>(r, units, count, blocks);
+    else
+        copy<T, false>(r, units, count, blocks);
+}
+
+void layout::restore(const uint8_t *data, int64_t row, int64_t first, int64_t count, int64_t in_row,
+                     uint8_t *blocks) const {
     const int64_t rows = int64_t(rows_.size());
-    const uint8_t *const unit = data + size_t(row / rows * blocks + block) * unit_bytes_;
-    std::memset(to, 0, block_bytes_);
+    const uint8_t *const units = data + size_t(row / rows * in_row + first) * unit_bytes_;
+    std::memset(blocks, 0, size_t(count) * block_bytes_);
     for (const run &r : rows_[size_t(row % rows)])
         switch (r.width) {
         case 8:
-            copy<uint64_t>(r, unit, to);
+            copy_run<uint64_t>(r, units, count, blocks);
             break;
         case 4:
-            copy<uint32_t>(r, unit, to);
+            copy_run<uint32_t>(r, units, count, blocks);
             break;
         case 2:
-            copy<uint16_t>(r, unit, to);
+            copy_run<uint16_t>(r, units, count, blocks);
             break;
         default:
-            copy<uint8_t>(r, unit, to);
+            copy_run<uint8_t>(r, units, count, blocks);
         }
 }
 

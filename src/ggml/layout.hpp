@@ -25,8 +25,10 @@ public:
     // Of a row, whose bytes lie among those of a unit's other rows.
     size_t row_bytes(size_t in_files) const { return in_files / block_bytes_ * unit_bytes_ / rows_.size(); }
 
-    // Writes a block of a row as it was before it was repacked. blocks: of each row.
-    void restore(const uint8_t *data, int64_t row, int64_t block, int64_t blocks, uint8_t *to) const;
+    // Writes `count` blocks of a row, from block `first` on, as they were before they were repacked. in_row:
+    // blocks of each row.
+    void restore(const uint8_t *data, int64_t row, int64_t first, int64_t count, int64_t in_row,
+                 uint8_t *blocks) const;
 
 private:
     // Words of a block from words of a unit: the bits of the mask, shifted (right if positive), inverted
@@ -44,7 +46,10 @@ private:
     };
     static std::vector<place> places(ggml::buffer_type *, const ggml::tensor &, const format &, size_t size);
     static std::vector<run> joined(const std::vector<run> &);
-    template <typename T> static void copy(const run &, const uint8_t *unit, uint8_t *to);
+    template <typename T, bool is_whole>
+    void copy(const run &, const uint8_t *units, int64_t count, uint8_t *blocks) const;
+    template <typename T>
+    void copy_run(const run &, const uint8_t *units, int64_t count, uint8_t *blocks) const;
     bool divide(const std::vector<place> &, size_t rows, size_t size);
 
     std::vector<std::vector<run>> rows_;

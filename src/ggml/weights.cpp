@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggml/weights.hpp"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace zemm_ggml {
@@ -27,35 +28,62 @@ template <typename T> const T *values_of(const group_values &values) {
         return values.f16;
 }
 
-// Reads row `first` + row of the tensor.
+// Rows and, of each, groups that are read at once. What restoring has written in small words is then read in
+// large ones some time later, and parameters are written in rows, as they lie.
+constexpr zemm_dim_t rows_at_once = 16, groups_at_once = 64;
+
+template <typename T> void copy_row(const T (&from)[rows_at_once], zemm_dim_t count, T *to) {
+    if (count == rows_at_once) // a few instructions
+        std::copy_n(from, rows_at_once, to);
+    else
+        std::copy_n(from, count, to);
+}
+
+// Reads `count` rows from row `first` on of the shape, and from row `first` + offset on of the tensor.
 template <typename T>
-void read_row(const shape &s, const bytes_of &from, zemm_dim_t first, zemm_dim_t row, const plain<T> &to) {
+void read_some(const shape &s, const bytes_of &from, zemm_dim_t offset, zemm_dim_t first, zemm_dim_t count,
+               const plain<T> &to) {
     const format &f = *s.form;
-    const zemm_dim_t blocks = s.k / f.elements;
-    uint8_t *codes = to.codes + row * s.k * f.bits() / 8, restored[most_bytes];
-    parameters p;
-    for (zemm_dim_t i = 0; i < blocks; ++i) {
-        const uint8_t *block = restored;
-        if (from.repacked)
-            from.repacked->restore(from.data, first + row, i, blocks, restored);
-        else
-            block = from.data + size_t((first + row) * blocks + i) * size_t(f.bytes);
-        f.read(block, p);
-        read_codes(f, block, codes);
-        codes += f.elements * f.bits() / 8;
-        for (int g = 0; g < f.groups(); ++g) {
-            const zemm_dim_t at = (i * f.groups() + g) * s.n + row;
-            to.scales[at] = values_of<T>(p.scales)[g];
+    const zemm_dim_t in_row = s.k / f.elements, groups = f.groups(), at_once = groups_at_once / groups;
+    T scales[groups_at_once][rows_at_once], offsets[groups_at_once][rows_at_once];
+    uint8_t restored[groups_at_once * most_bytes];
+    for (zemm_dim_t block = 0; block < in_row; block += at_once) {
+        const zemm_dim_t blocks = std::min(at_once, in_row - block);
+        for (zemm_dim_t r = 0; r < count; ++r) {
+            const zemm_dim_t row = offset + first + r;
+            const uint8_t *next = from.data + size_t(row * in_row + block) * size_t(f.bytes);
+            if (from.repacked) {
+                from.repacked->restore(from.data, row, block, blocks, in_row, restored);
+                next = restored;
+            }
+            uint8_t *codes = to.codes + ((first + r) * s.k + block * f.elements) * f.bits() / 8;
+            for (zemm_dim_t i = 0; i < blocks; ++i, next += f.bytes, codes += f.elements * f.bits() / 8) {
+                parameters p;
+                f.read(next, p);
+                read_codes(f, next, codes);
+                for (zemm_dim_t g = 0; g < groups; ++g) {
+                    scales[i * groups + g][r] = values_of<T>(p.scales)[g];
+                    if (to.offsets)
+                        offsets[i * groups + g][r] = values_of<T>(p.offsets)[g];
+                }
+            }
+        }
+        for (zemm_dim_t g = 0; g < blocks * groups; ++g) {
+            const zemm_dim_t at = (block * groups + g) * s.n + first;
+            copy_row(scales[g], count, to.scales + at);
             if (to.offsets)
-                to.offsets[at] = values_of<T>(p.offsets)[g];
+                copy_row(offsets[g], count, to.offsets + at);
         }
     }
 }
 
 template <typename T>
-void read_rows(const team &threads, const shape &s, const bytes_of &from, zemm_dim_t first,
+void read_rows(const team &threads, const shape &s, const bytes_of &from, zemm_dim_t offset,
                const plain<T> &to) {
-    threads.each(s.n, [&](zemm_dim_t row) { read_row<T>(s, from, first, row, to); });
+    threads.each((s.n + rows_at_once - 1) / rows_at_once, [&](zemm_dim_t i) {
+        const zemm_dim_t first = i * rows_at_once;
+        read_some<T>(s, from, offset, first, std::min(rows_at_once, s.n - first), to);
+    });
 }
 
 } // namespace

@@ -27,7 +27,7 @@ def compiled(folder: Path, ours: Path) -> tuple[int, str]:
         f"-I{ours}",
         f"-I{ROOT / 'include'}",
     ]
-    files = [PROGRAM, OURS / "ggml" / "formats.cpp", "-o", folder / "abi"]
+    files = ["-mavx2", PROGRAM, OURS / "ggml" / "formats.cpp", "-o", folder / "abi"]
     done = captured([*command, *headers, *files], timeout=240)
     return done.returncode, done.stderr
 

@@ -36,8 +36,8 @@ class Read(NamedTuple):
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ggml") / "blocks"
     source, formats = ROOT / "tests" / "ggml" / "blocks.cpp", ROOT / "src" / "ggml" / "formats.cpp"
-    folders = [f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}"]
-    done = captured(["c++", "-std=c++20", "-O1", "-Wall", "-Wextra", *folders, source, formats, "-o", path])
+    options = ["-std=c++20", "-O1", "-mavx2", "-Wall", "-Wextra", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}"]
+    done = captured(["c++", *options, source, formats, "-o", path])
     assert done.returncode == 0, done.stderr
     return path
 
