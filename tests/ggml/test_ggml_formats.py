@@ -36,8 +36,9 @@ class Read(NamedTuple):
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ggml") / "blocks"
     source, formats = ROOT / "tests" / "ggml" / "blocks.cpp", ROOT / "src" / "ggml" / "formats.cpp"
-    options = ["-std=c++20", "-O1", "-mavx2", "-Wall", "-Wextra", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}"]
-    done = captured(["c++", *options, source, formats, "-o", path])
+    folders = [f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}"]
+    command = "c++ -std=c++20 -O1 -mavx2 -Wall -Wextra".split()
+    done = captured([*command, *folders, source, formats, "-o", path])
     assert done.returncode == 0, done.stderr
     return path
 
