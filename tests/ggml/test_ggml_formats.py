@@ -37,7 +37,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ggml") / "blocks"
     source, formats = ROOT / "tests" / "ggml" / "blocks.cpp", ROOT / "src" / "ggml" / "formats.cpp"
     folders = [f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}"]
-    command = "c++ -std=c++20 -O1 -mavx2 -Wall -Wextra".split()
+    command = ["c++", "-std=c++20", "-O1", "-mavx2", "-Wall", "-Wextra"]
     done = captured([*command, *folders, source, formats, "-o", path])
     assert done.returncode == 0, done.stderr
     return path
