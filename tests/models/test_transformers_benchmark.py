@@ -154,7 +154,22 @@ def test_a_random_gguf_file(tmp_path: Path) -> None:
         "--random=llama-tiny", "--gguf=Q4_K", "--activation=f32", "--peer=torch-f32", tmp_path=tmp_path
     )
     assert found["run"]["method"] == "gguf"
+    assert not {"bits", "group"} & set(found["run"]["settings"])  # the file has its own
     assert 0 < found["rows"][0]["difference"] < 1e-5
+
+
+@pytest.mark.usefixtures("local")
+def test_no_round_builds_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prompt and a new token come before the first round: the rates of one round are those of many."""
+    written: list[int] = []
+
+    def turn(self: Local, prompt: list[int], tokens: int) -> Any:
+        written.append(tokens)
+        return self._ask("turn", prompt, tokens)
+
+    monkeypatch.setattr(Local, "turn", turn)
+    run("--random=llama-tiny", "--activation=f32", "--text-tokens=0", "--rounds=1", tmp_path=tmp_path)
+    assert written == [0, 0, 1, 3]  # with an empty cache, with a filled one, a new token, the round
 
 
 @pytest.mark.full
@@ -316,6 +331,17 @@ def test_models_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "the folder has no weights" in refusal(capsys, f"--model={tmp_path}")
     random_gptq.write(SHAPES["llama-tiny"], tmp_path)
     assert "has no tokenizer that can be loaded" in refusal(capsys, *FAST, f"--model={tmp_path}")
+
+
+@pytest.mark.parametrize("missing", ["accelerate", "gguf"])
+def test_packages_for_gguf(
+    missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Transformers asks for them when it loads the model, and zemm-models before."""
+    (tmp_path / "a.gguf").write_bytes(b"GGUF")
+    monkeypatch.setattr(model, "find_spec", lambda name: None if name == missing else SimpleNamespace())
+    sentence = f"zemm-models: Transformers needs more to load GGUF files: pip install {missing}"
+    assert refusal(capsys, f"--model={tmp_path / 'a.gguf'}") == sentence
 
 
 def test_shortcut(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

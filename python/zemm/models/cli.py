@@ -119,6 +119,7 @@ def _run(args: argparse.Namespace, command: str) -> int:
         raise UsageError(str(error)) from None
     with ExitStack() as stack:
         model = _model(args, stack)
+        model.check_packages()
         prompt, text = tokens_of(model, settings)
         entries = contest(who, model, settings, prompt, text, _say)
     source = ("random tokens" if model.is_random else SOURCE) if text else ""

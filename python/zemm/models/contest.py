@@ -127,6 +127,7 @@ def _started(
     loaded = running.load()
     entry.note, entry.version = loaded.note, loaded.version
     entry.warm = loaded, running.turn(prompt, 0)
+    running.turn(prompt, 1)  # builds the kernels of a new token
     return running
 
 

@@ -39,6 +39,12 @@ class Model:
     def is_float(self) -> bool:
         return not self.method
 
+    def check_packages(self) -> None:
+        """UsageError: Transformers lacks packages that load the model."""
+        needed = ("accelerate", "gguf") if self.gguf else ()
+        if missing := [name for name in needed if find_spec(name) is None]:
+            raise UsageError(f"Transformers needs more to load GGUF files: pip install {' '.join(missing)}")
+
 
 def find(name: str) -> Model:
     """The model that a name of --model means. UsageError: there is none."""

@@ -62,9 +62,15 @@ def run_of(command: str, model: Model, settings: Settings, text: str, entries: l
     own = next((entry for entry in entries if entry.who.kind == "zemm" and entry.turns), None)
     return Run(
         **facts_now(command), model=encodable(model.name), method=model.method or "floats",
-        model_bytes=model.nbytes, text=text, settings=asdict(settings),
+        model_bytes=model.nbytes, text=text, settings=_settings(settings, model),
         records=[_record(entry, own) for entry in entries],
     )  # fmt: skip
+
+
+def _settings(settings: Settings, model: Model) -> dict[str, int]:
+    """Those that count: only floats are quantised as they say."""
+    unused = () if model.is_float else ("bits", "group")
+    return {name: value for name, value in asdict(settings).items() if name not in unused}
 
 
 def _record(entry: Entry, own: Entry | None) -> Record:
