@@ -4,6 +4,7 @@
 
 #include "common/env.hpp"
 #include "common/guard.hpp"
+#include "common/names.hpp"
 #include "common/verbose.hpp"
 #include "primitive/primitive_cache.hpp"
 
@@ -17,7 +18,13 @@ void zemm_compat_speak_as_onednn(void) {
 }
 
 zemm_status_t zemm_compat_refuse(zemm_status_t status, const char *sentence) {
-    return guard([&] { fail(status, "%s", sentence); });
+    return guard([&] {
+        // What zemm lacks ends many programs, with an exception that has no sentence.
+        if (status == zemm_unimplemented)
+            verbose::print_once(verbose::error,
+                                text("primitive,error,%s,%s", status_name(status), sentence));
+        fail(status, "%s", sentence);
+    });
 }
 
 zemm_status_t zemm_compat_guard(zemm_status_t (*body)(void *), void *context) {
