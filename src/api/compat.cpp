@@ -21,8 +21,7 @@ zemm_status_t zemm_compat_refuse(zemm_status_t status, const char *sentence) {
     return guard([&] {
         // What zemm lacks ends many programs, with an exception that has no sentence.
         if (status == zemm_unimplemented)
-            verbose::print_once(verbose::error,
-                                text("primitive,error,%s,%s", status_name(status), sentence));
+            verbose::print_once(verbose::error, text("primitive,error,%s,%s", status_name(status), sentence));
         fail(status, "%s", sentence);
     });
 }
