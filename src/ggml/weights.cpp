@@ -33,7 +33,7 @@ template <typename T> const T *values_of(const group_values &values) {
 constexpr zemm_dim_t rows_at_once = 16, groups_at_once = 64;
 
 template <typename T> void copy_row(const T (&from)[rows_at_once], zemm_dim_t count, T *to) {
-    if (count == rows_at_once) // a few instructions
+    if (count == rows_at_once) // a constant: a few instructions
         std::copy_n(from, rows_at_once, to);
     else
         std::copy_n(from, count, to);

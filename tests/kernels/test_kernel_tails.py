@@ -22,9 +22,9 @@ from zemm.benchdnn.grammar.arguments import SCALES, SRC, WEI, ZERO_POINTS
 # UNIT_SHAPES.
 INTEGERS, FLOATS = problems("tails of integers"), problems("tails of floats")
 VARIANTS = INTEGERS | FLOATS
-# M around the heights of tiles (264, 64, 8) and of the groups of rows that are multiplied at once
+# M around the heights of tiles (264, 120, 64, 8) and of the groups of rows that are multiplied at once
 # (4, 6, 8).
-MS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 63, 64, 65, 121, 263, 264, 265)
+MS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 63, 64, 65, 119, 120, 121, 241, 263, 264, 265)
 # N around vectors (8, 16), tiles (16, 32, 64) and panels (64). With eight tiles of 64 columns all
 # cores are busy, so tiles are not made lower. N = 1 makes another variant of plain weights.
 NS = (15, 16, 17, 63, 64, 65, 100, 130, 449)

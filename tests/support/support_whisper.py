@@ -5,12 +5,12 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+import gguf
 import numpy as np
 
 VOCABULARY = 51864  # of English
 AUDIO, TEXT, STATE, HEADS, LAYERS, MELS, FFT = 1500, 448, 128, 2, 4, 80, 201
 F32, F16, Q8_0 = 0, 1, 8
-BLOCK = 32  # elements of Q8_0, with a scale
 Shape = tuple[int, ...]
 
 
@@ -48,10 +48,7 @@ def data_of(rng: np.random.Generator, shape: Shape, data_type: int) -> bytes:
     values = rng.standard_normal(shape, np.float32) / np.sqrt(shape[-1], dtype=np.float32)
     if data_type != Q8_0:
         return values.astype(np.float16 if data_type == F16 else np.float32).tobytes()
-    blocks = values.reshape(-1, BLOCK)
-    scales = (np.abs(blocks).max(axis=1, keepdims=True) / 127).astype(np.float16)
-    codes = np.rint(blocks / scales).astype(np.int8)
-    return np.hstack([scales.view(np.uint8), codes.view(np.uint8)]).tobytes()
+    return gguf.quantize(values, gguf.GGMLQuantizationType.Q8_0).tobytes()
 
 
 def write(path: Path) -> None:

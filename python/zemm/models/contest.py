@@ -126,8 +126,7 @@ def _started(
     stack.callback(running.close)
     loaded = running.load()
     entry.note, entry.version = loaded.note, loaded.version
-    entry.warm = loaded, running.turn(prompt, 0)
-    running.turn(prompt, 1)  # builds the kernels of a new token
+    entry.warm = loaded, running.turn(prompt, 1)  # its new token builds kernels, too
     return running
 
 

@@ -186,11 +186,13 @@ zemm_dim_t enough_without_ranges(const facts &f, const ze::device &dev) {
     return f.family.has_tiles() ? zemm_dim_t(dev.compute_units) : enough_work_groups(dev);
 }
 
-// Tiles along M, so that each core has eight in all: then it waits little for others in the end. They get no
-// lower than 120 rows for that, which make panels of weights cheap.
+// Tiles along M with which cores end at about the same time: twice as many work-groups as keep them busy. No
+// tile gets lower than 120 rows for that, for each makes panels of the weights.
+// others: work-groups along N and of the batch.
 zemm_dim_t even_tiles(zemm_dim_t rows, zemm_dim_t enough, zemm_dim_t others) {
     constexpr zemm_dim_t rows_for_panel = 120;
-    return std::min((rows + rows_for_panel - 1) / rows_for_panel, (2 * enough + others - 1) / others);
+    return std::min(checked_ceil_div(rows, rows_for_panel, "M"),
+                    checked_ceil_div(2 * enough, others, "a device"));
 }
 
 // Tiles get no lower than this before K is split into ranges.
@@ -281,9 +283,9 @@ cpu_cut cut_for_cpu(const facts &f, const cut_choice &chosen, const ze::device &
     c.tiles_along_n = checked_ceil_div(p.n(), zemm_dim_t(row.tile_n) * row.group_x, "N");
     c.abreast = tiles_abreast(f, c.tiles_along_n, enough);
     c.along_n = checked_ceil_div(c.tiles_along_n, c.abreast, "N");
-    const zemm_dim_t wanted = checked_ceil_div(enough, c.along_n * batch, "a device");
-    const zemm_dim_t fewest = std::max(checked_ceil_div(rows, row.tile_m, "M"),
-                                       even_tiles(rows, enough, std::max<zemm_dim_t>(c.along_n * batch, 1)));
+    const zemm_dim_t others = c.along_n * batch, wanted = checked_ceil_div(enough, others, "a device");
+    const zemm_dim_t fewest =
+        std::max(checked_ceil_div(rows, row.tile_m, "M"), even_tiles(rows, enough, others));
     const auto tiles_of = [&](zemm_dim_t height) {
         return std::max(fewest, std::min(wanted, checked_ceil_div(rows, height, "M")));
     };
