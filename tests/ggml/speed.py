@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time llama.cpp with zemm's backend and without it, in turns: the table of docs/ggml.md.
+"""Time llama.cpp with zemm's backend and without it, in turns: the tables of docs/ggml.md.
 
     PYTHONPATH=tests/support ZEMM_LLAMA_CPP=BUILD python tests/ggml/speed.py [TYPE ..]
 
 BUILD: the folder that build.py made. The models are random, with the shapes of Llama 1B. For each type the
-program prints the best tokens/s of llama-bench with 512 tokens that are read and 32 that are
-written: ggml's, zemm's, and zemm's over ggml's.
+program prints tokens/s of llama-bench, of tokens that are read and of such that are written: ggml's and
+zemm's best, the ratio of these, and that of the medians.
 """
 
 import argparse
@@ -13,31 +13,31 @@ import json
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from support_llama_cpp import run
 from support_random_models import write_model
 from test_ggml_formats import TYPES
 from zemm.models.shapes import SHAPES
 
-TESTS = {"n_prompt": "512", "n_gen": "32"}
 
-
-def rates(file: Path, *, zemm: bool) -> dict[str, float]:
+def rates(file: Path, tests: dict[str, int], *, zemm: bool) -> dict[str, float]:
     """Tokens/s by test."""
-    sizes = ["-p", TESTS["n_prompt"], "-n", TESTS["n_gen"]]
+    sizes = ["-p", str(tests["n_prompt"]), "-n", str(tests["n_gen"])]
     log = run("llama-bench", "-m", file, *sizes, "-r", "2", "-o", "json", zemm=zemm, timeout=600)
     found = json.loads(log[log.index("[\n") : log.rindex("]") + 1])
-    return {name: result["avg_ts"] for result in found for name in TESTS if result[name]}
+    return {name: result["avg_ts"] for result in found for name in tests if result[name]}
 
 
-def line(type_name: str, layers: int, rounds: int) -> str:
+def line(type_name: str, tests: dict[str, int], layers: int, rounds: int) -> str:
     cells = [type_name]
     with tempfile.TemporaryDirectory() as folder:
         file = write_model(type_name, replace(SHAPES["llama-1b"], layers=layers), Path(folder))
-        taken = [(rates(file, zemm=False), rates(file, zemm=True)) for _ in range(rounds)]
-    for test in TESTS:
-        ggml, zemm = (max(rate[test] for rate in of) for of in zip(*taken, strict=True))
-        cells += [f"{ggml:.0f}", f"{zemm:.0f}", f"{zemm / ggml:.2f}"]
+        taken = [(rates(file, tests, zemm=False), rates(file, tests, zemm=True)) for _ in range(rounds)]
+    for test in filter(tests.get, tests):
+        ggml, zemm = ([rate[test] for rate in of] for of in zip(*taken, strict=True))
+        middle = median(zemm) / median(ggml)
+        cells += [f"{max(ggml):.0f}", f"{max(zemm):.0f}", f"{max(zemm) / max(ggml):.2f}", f"{middle:.2f}"]
     return f"| {' | '.join(cells)} |"
 
 
@@ -45,12 +45,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--read", type=int, default=512, help="tokens at once; 0: none")
+    parser.add_argument("--write", type=int, default=128, help="tokens one by one; 0: none")
     parser.add_argument("types", nargs="*", default=TYPES)
     args = parser.parse_args()
-    print("| type | ggml, 512 tokens | zemm | ratio | ggml, one by one | zemm | ratio |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    kinds = [(args.read, "at once"), (args.write, "one by one")]
+    heads = [f"ggml, {count} {how} | zemm | ratio | of medians" for count, how in kinds if count]
+    print(f"| type | {' | '.join(heads)} |")
+    print(f"|---{4 * len(heads) * '|---:'}|")
     for type_name in args.types:
-        print(line(type_name, args.layers, args.rounds), flush=True)
+        tests = {"n_prompt": args.read, "n_gen": args.write}
+        print(line(type_name, tests, args.layers, args.rounds), flush=True)
 
 
 if __name__ == "__main__":
