@@ -20,21 +20,22 @@ from support_random_models import write_model
 from test_ggml_formats import TYPES
 from zemm.models.shapes import SHAPES
 
+TESTS = ("n_prompt", "n_gen")
 
-def rates(file: Path, tests: dict[str, int], *, zemm: bool) -> dict[str, float]:
+
+def rates(file: Path, options: list[str], *, zemm: bool) -> dict[str, float]:
     """Tokens/s by test."""
-    sizes = ["-p", str(tests["n_prompt"]), "-n", str(tests["n_gen"])]
-    log = run("llama-bench", "-m", file, *sizes, "-r", "2", "-o", "json", zemm=zemm, timeout=600)
+    log = run("llama-bench", "-m", file, *options, "-r", "2", "-o", "json", zemm=zemm, timeout=600)
     found = json.loads(log[log.index("[\n") : log.rindex("]") + 1])
-    return {name: result["avg_ts"] for result in found for name in tests if result[name]}
+    return {name: result["avg_ts"] for result in found for name in TESTS if result[name]}
 
 
-def line(type_name: str, tests: dict[str, int], layers: int, rounds: int) -> str:
+def line(type_name: str, options: list[str], layers: int, rounds: int) -> str:
     cells = [type_name]
     with tempfile.TemporaryDirectory() as folder:
         file = write_model(type_name, replace(SHAPES["llama-1b"], layers=layers), Path(folder))
-        taken = [(rates(file, tests, zemm=False), rates(file, tests, zemm=True)) for _ in range(rounds)]
-    for test in filter(tests.get, tests):
+        taken = [(rates(file, options, zemm=False), rates(file, options, zemm=True)) for _ in range(rounds)]
+    for test in (test for test in TESTS if test in taken[0][0]):
         ggml, zemm = ([rate[test] for rate in of] for of in zip(*taken, strict=True))
         middle = median(zemm) / median(ggml)
         cells += [f"{max(ggml):.0f}", f"{max(zemm):.0f}", f"{max(zemm) / max(ggml):.2f}", f"{middle:.2f}"]
@@ -47,15 +48,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--read", type=int, default=512, help="tokens at once; 0: none")
     parser.add_argument("--write", type=int, default=128, help="tokens one by one; 0: none")
+    parser.add_argument("--threads", help="of ggml; default: its own")
     parser.add_argument("types", nargs="*", default=TYPES)
     args = parser.parse_args()
+    options = ["-p", str(args.read), "-n", str(args.write), *(["-t", args.threads] if args.threads else [])]
     kinds = [(args.read, "at once"), (args.write, "one by one")]
     heads = [f"ggml, {count} {how} | zemm | ratio | of medians" for count, how in kinds if count]
     print(f"| type | {' | '.join(heads)} |")
     print(f"|---{4 * len(heads) * '|---:'}|")
     for type_name in args.types:
-        tests = {"n_prompt": args.read, "n_gen": args.write}
-        print(line(type_name, tests, args.layers, args.rounds), flush=True)
+        print(line(type_name, options, args.layers, args.rounds), flush=True)
 
 
 if __name__ == "__main__":
