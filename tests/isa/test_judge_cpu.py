@@ -58,6 +58,8 @@ Disassembly of section .ltext:
       80:      \tud2
 """
 INTEL = CPUS["icelake-server"]
+ROW: Any = SimpleNamespace(rows=2, tile_n=16, has_tiles=False)
+TILES_ROW: Any = SimpleNamespace(rows=32, tile_n=64, has_tiles=True)
 INTEL_SERVERS = ("cascadelake", "icelake-server", "sapphirerapids")
 
 
@@ -138,6 +140,9 @@ def test_refuses_other_text() -> None:
         ("vdpbf16ps\t%zmm1, %zmm2, %zmm3", 2, 32),
         ("vpmulld\t%zmm1, %zmm2, %zmm3", 0, 0),
         ("vmulps\t%zmm1, %zmm2, %zmm3", 0, 0),
+        ("tdpbsud\t%tmm6, %tmm4, %tmm0", 64, 16384),
+        ("tdpfp16ps\t%tmm6, %tmm4, %tmm0", 32, 8192),
+        ("tileloadd\t(%rdx,%rax), %tmm4", 0, 0),
     ],
 )
 def test_products(text: str, of_k: int, all_of_them: int) -> None:
@@ -148,6 +153,34 @@ def test_products(text: str, of_k: int, all_of_them: int) -> None:
 def test_k_loops() -> None:
     found = k_loops(parse(DISASSEMBLY))
     assert [(loop.header, loop.products) for loop in found] == [("40", 128), ("60", 64)]
+
+
+# A loop over groups of 32, whose latch has padding before it.
+TILES = """\
+0000000000000000 <matmul>:
+       0:      \tjmp\t0x20 <matmul+0x20>
+       5:      \tnopw\t%cs:(%rax,%rax)
+      10:      \tincq\t%rax
+      20:      \ttilezero\t%tmm0
+      24:      \ttileloadd\t(%rdx,%rax), %tmm4
+      28:      \ttileloadd\t(%r10,%r14), %tmm6
+      30:      \ttdpbssd\t%tmm6, %tmm4, %tmm0
+      38:      \ttilestored\t%tmm1, 0x8400(%r10,%r14)
+      40:      \tvcvtdq2ps\t0x40(%rsp), %zmm17
+      48:      \tvfmadd231ps\t-0x7c(%rsi){1to16}, %zmm17, %zmm0
+      50:      \tvmovups\t%zmm0, 0x80(%rsp)
+      58:      \tjne\t0x10 <matmul+0x10>
+      60:      \tretq
+"""
+
+
+def test_loop_of_tiles() -> None:
+    """Products may hide loads of tiles, and everything else is added."""
+    found = run.figures_of(parse(TILES), INTEL, Asked(), TILES_ROW, 2172)
+    assert [found[key] for key in ("k", "multiplies", "stores", "spills")] == [64, 1, 2, 1]
+    vectors = 5 / 2  # the instructions that are left, each of which takes half a cycle
+    assert (found["limit"], found["cycles"]) == (16, 21 + 16 + vectors)
+    assert found["bound"] == "tiles 21, stores 16, vectors 2"
 
 
 class TestMca:
@@ -173,9 +206,6 @@ class TestMca:
     def test_bound(self) -> None:
         assert self.estimate("vpdpbusd\t%zmm1, %zmm1, %zmm1")[0].bound == "Port5"
         assert self.estimate("vpdpbusd\t%zmm1, %zmm1, %zmm1", busy=0.5)[0].bound == "Port5 50 %"
-
-
-ROW: Any = SimpleNamespace(rows=2, tile_n=16)
 
 
 @pytest.mark.parametrize(("m", "multiplies", "spills", "share"), [(2172, 2, 1, 0.4), (1, 1, 0, 0.3333)])
@@ -263,3 +293,14 @@ class TestReal:
             assert of_the_loop == [16, 4, 8, 0, 0], found
             assert found["limit"] == (8 if found["device"] == "sapphirerapids" else 16)
             assert found["limit"] <= found["cycles"]
+
+    def test_rows_of_tiles(self) -> None:
+        """They are built for a CPU that has them. Plain bytes: the loop has nothing but four products and
+        their loads. Groups of 32: two products, of which each is stored and scaled."""
+        rows = run.Rows(["sapphirerapids", "znver4"], "matmul_int8_any_any_256x64x1024_amx_int8")
+        outcome = cli.judge([cli.Job(*job) for job in rows.jobs])
+        assert (len(rows.skipped), rows.failures, outcome.failures) == (1, [], [])
+        found = {figures["problem"]: figures for figures in outcome.figures}
+        keys = ("multiplies", "k", "stores", "spills", "limit")
+        assert [found["u8:s8, many rows"][key] for key in keys] == [4, 64, 0, 0, 64]
+        assert [found["s8:s8 groups of 32, many rows"][key] for key in keys] == [2, 64, 2, 0, 32]

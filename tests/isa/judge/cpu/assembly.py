@@ -78,6 +78,8 @@ def _blocks(instructions: list[Instruction]) -> list[Block]:
     blocks: list[Block] = []
     open_block = False
     for i in instructions:
+        if not open_block and i.address not in starts and i.op.startswith("nop"):
+            continue  # padding, which would seem to be another way into the block behind it
         if not open_block or i.address in starts:
             blocks.append(Block(f"{i.address:x}", []))
         blocks[-1].instructions.append(i)
