@@ -15,12 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
+from gguf import GGMLQuantizationType
 from support_llama_cpp import run
 from support_random_models import write_model
 from test_ggml_formats import TYPES
 from zemm.models.shapes import SHAPES
 
 TESTS = ("n_prompt", "n_gen")
+KNOWN = [name for name in TYPES if name in GGMLQuantizationType.__members__]
 
 
 def rates(file: Path, options: list[str], *, zemm: bool) -> dict[str, float]:
@@ -49,7 +51,7 @@ def main() -> None:
     parser.add_argument("--read", type=int, default=512, help="tokens at once; 0: none")
     parser.add_argument("--write", type=int, default=128, help="tokens one by one; 0: none")
     parser.add_argument("--threads", help="of ggml; default: its own")
-    parser.add_argument("types", nargs="*", default=TYPES)
+    parser.add_argument("types", nargs="*", default=KNOWN)
     args = parser.parse_args()
     options = ["-p", str(args.read), "-n", str(args.write), *(["-t", args.threads] if args.threads else [])]
     kinds = [(args.read, "at once"), (args.write, "one by one")]
