@@ -21,6 +21,19 @@ _SETTINGS = {
     "num_experts_per_tok": 2,
     "initializer_range": 0.2,
 }
+_DEEPSEEK = {
+    "n_routed_experts": EXPERTS,
+    "moe_intermediate_size": 32,
+    "intermediate_size": 96,
+    "first_k_dense_replace": 1,
+    "q_lora_rank": None,
+    "kv_lora_rank": 16,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 8,
+    "v_head_dim": 16,
+    "num_key_value_heads": 4,
+    "head_dim": 8,
+}
 _OWN: dict[str, dict[str, Any]] = {
     "Mixtral": {"num_local_experts": EXPERTS, "intermediate_size": 96},
     "Qwen3Moe": {
@@ -31,14 +44,35 @@ _OWN: dict[str, dict[str, Any]] = {
         "norm_topk_prob": True,
     },
     "GptOss": {"num_local_experts": EXPERTS, "intermediate_size": 96, "sliding_window": 8},
+    "Qwen2Moe": {
+        "num_experts": EXPERTS,
+        "moe_intermediate_size": 32,
+        "intermediate_size": 96,
+        "shared_expert_intermediate_size": 32,
+    },
+    "Olmoe": {"num_experts": EXPERTS, "intermediate_size": 96, "eos_token_id": 2},
+    "DeepseekV2": _DEEPSEEK,
+    "DeepseekV3": _DEEPSEEK | {"n_group": 2, "topk_group": 1},
+    "Glm4Moe": {
+        "n_routed_experts": EXPERTS,
+        "moe_intermediate_size": 32,
+        "intermediate_size": 96,
+        "first_k_dense_replace": 1,
+    },
+    "Phimoe": {"num_local_experts": EXPERTS, "intermediate_size": 96},
+    "GraniteMoe": {"num_local_experts": EXPERTS, "intermediate_size": 96},
+    "MiniMax": {"num_local_experts": EXPERTS, "intermediate_size": 96},
+    "HunYuanMoEV1": {"num_experts": EXPERTS, "moe_topk": 2, "intermediate_size": 96},
 }
+MIXTURES = list(_OWN)
+_OWN["Llama4Text"] = {"num_local_experts": EXPERTS, "intermediate_size": 96, "intermediate_size_mlp": 96}
 
 
 def mixture(kind: str) -> Any:
-    """A random model in float32: "Mixtral", "Qwen3Moe" (its first layer has no experts) or "GptOss"."""
+    """A random model in float32, of MIXTURES, or "Llama4Text". The first layer of some has no experts."""
     torch.manual_seed(1)
-    config = getattr(transformers, f"{kind}Config")(**_SETTINGS, **_OWN[kind])
-    return getattr(transformers, f"{kind}ForCausalLM")(config).eval()
+    config = getattr(transformers, f"{kind}Config")(**_SETTINGS | _OWN[kind])
+    return getattr(transformers, f"{kind.removesuffix('Text')}ForCausalLM")(config).eval()
 
 
 def save(folder: Path, model: Any, config: dict[str, Any], store: Store, only: str = "proj|w[123]") -> Any:

@@ -14,7 +14,7 @@ import zemm
 from numpy.typing import NDArray
 from support_checkpoints import PROMPTS, edit, load, logits, torch, transformers, write
 from support_compressed import compressed
-from support_experts import EXPERTS, mixture, save
+from support_experts import EXPERTS, MIXTURES, mixture, save
 from support_process import captured
 from support_tree import ROOT
 from test_transformers import awq, gptq
@@ -140,11 +140,16 @@ def round_weights(model: Any) -> None:
         if "proj" not in name or "bias" in name:
             continue
         is_transposed = isinstance(model, transformers.GptOssForCausalLM) and "experts" in name
-        w = parameter.data if is_transposed else parameter.data.mT
-        values, scales, zero_points = zemm.quantize_weights(w.numpy(), 8, 32, "f16")
-        assert zero_points is not None
-        scales, zero_points = (np.repeat(part.astype(np.float32), 32, -2) for part in (scales, zero_points))
-        w.copy_(torch.from_numpy((values - zero_points) * scales))
+        round_weight(parameter.data if is_transposed else parameter.data.mT, "f16")
+
+
+def round_weight(w: Any, scale_dtype: str = "f32") -> None:
+    """w: [.., K, N]. To 8 bits in groups of 32."""
+    values, scales, zero_points = zemm.quantize_weights(w.numpy(), 8, 32, scale_dtype)
+    assert zero_points is not None
+    k, parts = w.shape[-2], (scales, zero_points)
+    scales, zero_points = (np.repeat(part.astype(np.float32), 32, -2)[..., :k, :] for part in parts)
+    w.copy_(torch.from_numpy((values - zero_points) * scales))
 
 
 @pytest.mark.parametrize("kind", ["Mixtral", "Qwen3Moe", "GptOss"])
@@ -158,6 +163,43 @@ def test_float_experts_are_quantised_while_they_load(kind: str, tmp_path: Path) 
     assert [e.up.layer.weights.data_type for e in found] == ["u8"] * (1 if kind == "Qwen3Moe" else 2)
     assert not [name for name, _ in model.named_parameters() if "experts" in name]
     torch.testing.assert_close(logits(model), expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", MIXTURES)
+def test_float_experts_are_quantised_in_place(kind: str) -> None:
+    """As if all weights had the values that they are quantised to. Routers stay."""
+    model, rounded = mixture(kind), mixture(kind)
+    report = zemm.torch.quantize_(model, bits=8, group=32)
+    parameters = dict(rounded.named_parameters())
+    for layer in report.replaced:
+        is_one = f"{layer.name}.weight" in parameters
+        weight = parameters[f"{layer.name}.weight" if is_one else layer.name].data
+        owner = rounded.get_submodule(layer.name.rpartition(".")[0])
+        round_weight(weight if not is_one and owner.is_transposed else weight.mT)
+    torch.testing.assert_close(logits(model), logits(rounded), rtol=1e-4, atol=1e-4)
+    experts = [layer for layer in report if layer.kind.startswith(f"{EXPERTS} x ")]
+    assert len(experts) == 2 * len(experts_of(model)) > 0
+    assert all(layer.nbytes_after < layer.nbytes_before for layer in experts)
+    assert not [name for name, _ in model.named_parameters() if "experts" in name]
+
+
+def test_experts_that_quantize_leaves() -> None:
+    model = mixture("GptOss")
+    report = zemm.torch.quantize_(model, filter=lambda _, name: "experts" not in name)
+    assert {layer.note for layer in report.skipped} == {"filter refuses it"}
+    with torch.device("meta"):
+        model = mixture("Mixtral")
+    report = zemm.torch.quantize_(model)
+    assert {layer.note for layer in report.skipped} == {"it stays: experts on the device meta have no values"}
+    model = mixture("Llama4Text")
+    report = zemm.torch.quantize_(model)
+    experts = [layer for layer in report.skipped if "zemm knows experts" in layer.note]
+    assert [(layer.k, layer.n) for layer in experts] == 2 * [(64, 192), (96, 64)]
+    model = mixture("Mixtral")
+    model.model.layers[1].mlp.experts.down_proj.data[0, 0, 0] = torch.nan
+    with pytest.raises(ValueError, match=r"layers.1.mlp.experts: .*; no layer was replaced"):
+        zemm.torch.quantize_(model)
+    assert not experts_of(model)
 
 
 def test_float_experts_that_stay(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm.torch.quantize_(): replaces the linear layers of a model."""
+"""zemm.torch.quantize_(): replaces the linear layers of a model, and its experts."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,7 +37,8 @@ def quantize_(
     progress: bool = True,
     **more: Any,
 ) -> QuantizeReport:
-    """Replace each torch.nn.Linear of a model by a QuantLinear, in place, and say what was done.
+    """Replace each torch.nn.Linear of a model by a QuantLinear, in place, and say what was done. Experts
+    behind the experts interface of Transformers 5 (Mixtral, Qwen, DeepSeek and others) are replaced, too.
 
         print(zemm.torch.quantize_(model, bits=4, group=128, activation="int8"))
 
@@ -72,15 +74,25 @@ def quantize_(
         check.integer(group, "group", 1)
     arguments = {"bits": bits, "group": group, "activation": activation, "symmetric": symmetric, **more}
     wanted = _Wanted(arguments, filter, obstacles(model))
+    mixtures = _mixtures_of(model)
+    order = {name: number for number, (name, _) in enumerate(model.named_modules(remove_duplicate=False))}
     places = _places_of(model, bool(check.flag(embeddings, "embeddings")))
     if (last := _last_parameter(model, places)) is not None:
         wanted.obstacles[last] = "it stays: the model has no other parameter that tells its type and device"
     made = _Made()
-    with steps(len(places), progress) as begin:
+    with steps(len(places) + len(mixtures), progress) as begin:
         # Heads come before the embeddings that read them.
         for place in sorted(places, key=lambda p: isinstance(p.module, torch.nn.Embedding)):
             begin(place.name)
             _make(place, places, wanted, made)
+        for mixture in mixtures:
+            begin(mixture.name)
+            _make_experts(mixture, wanted, made)
+    rows = [(place.name, _row(place, made)) for place in places]
+    for mixture in mixtures:
+        rows += [(mixture.name, row) for row in _rows_of_experts(mixture, made, arguments)]
+        if (experts := made.modules.get(id(mixture.module))) is not None:
+            model.set_submodule(mixture.name, experts)
     for place in places:
         module = made.modules.get(id(place.module))
         if module is not None:
@@ -88,7 +100,7 @@ def quantize_(
                 parent._modules[key] = module
     _untie(model)
     share_cores()
-    return QuantizeReport(tuple(_row(place, made) for place in places))
+    return QuantizeReport(tuple(row for name, row in sorted(rows, key=lambda named: order[named[0]])))
 
 
 @dataclass
@@ -99,6 +111,15 @@ class _Place:
     module: Source
     owners: list[tuple[torch.nn.Module, str]]
     is_asked: bool = True  # an embedding is listed only because a layer is tied to it, if not
+
+
+@dataclass
+class _Mixture:
+    """The experts of a model of Transformers. place: what zemm.transformers knows of them; None: nothing."""
+
+    name: str
+    module: torch.nn.Module
+    place: Any
 
 
 @dataclass(frozen=True)
@@ -136,6 +157,22 @@ def _places_of(model: torch.nn.Module, embeddings: bool) -> list[_Place]:
         for place in found.values()
         if embeddings or isinstance(place.module, torch.nn.Linear) or id(_weight_of(place.module)) in heads
     ]
+
+
+def _mixtures_of(model: torch.nn.Module) -> list[_Mixture]:
+    if "transformers" not in sys.modules:
+        return []
+    from zemm.transformers._expert_places import place_of
+
+    return [
+        _Mixture(name, module, place_of(name, module))
+        for name, module in model.named_modules()
+        if name and any(weight.ndim == 3 for weight in _weights_of_experts(module).values())
+    ]
+
+
+def _weights_of_experts(module: torch.nn.Module) -> dict[str, Any]:
+    return {key: weight for key, weight in module.named_parameters(recurse=False) if key.endswith("_proj")}
 
 
 def _last_parameter(model: torch.nn.Module, places: list[_Place]) -> int | None:
@@ -185,6 +222,48 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
     made.modules[key] = new.train(module.training)
     k = _sizes(module)[0]
     made.given[key] = arguments["bits"], min(arguments["group"] or k, k)
+
+
+def _make_experts(mixture: _Mixture, wanted: _Wanted, made: _Made) -> None:
+    """Make the module that replaces experts, or note why there is none."""
+    from zemm.transformers._experts_loading import quantised_experts
+
+    module, key = mixture.module, id(mixture.module)
+    if mixture.place is None:
+        made.notes[key] = "it stays: zemm knows experts behind the experts interface of Transformers only"
+        return
+    if wanted.filter is not None and not wanted.filter(module, mixture.name):
+        made.notes[key] = "filter refuses it"
+        return
+    if any(parameter.is_meta for parameter in module.parameters()):
+        made.notes[key] = "it stays: experts on the device meta have no values"
+        return
+    try:
+        new = quantised_experts(module, mixture.place, wanted.arguments)
+    except UnimplementedError as error:
+        made.notes[key] = str(error)
+        return
+    except InvalidArgumentsError as error:
+        raise InvalidArgumentsError(f"{mixture.name}: {error}; no layer was replaced") from None
+    made.modules[key] = new.train(module.training)
+
+
+def _rows_of_experts(mixture: _Mixture, made: _Made, arguments: dict[str, Any]) -> list[QuantizedLayer]:
+    """A row for each layer of all experts."""
+    new: Any = made.modules.get(id(mixture.module))
+    rows = []
+    for key, weight in _weights_of_experts(mixture.module).items():
+        count, n, k = weight.mT.shape if getattr(mixture.module, "is_transposed", True) else weight.shape
+        bias = mixture.module._parameters.get(f"{key}_bias")
+        before = after = weight.nbytes + (0 if bias is None else bias.nbytes)
+        bits = group = None
+        if new is not None:
+            layer = (new.down if key == "down_proj" else new.up).layer
+            after = layer.weights.nbytes + (0 if layer.bias is None else layer.bias.nbytes)
+            bits, group = arguments["bits"], min(arguments["group"] or k, k)
+        kind, note = f"{count} x {type(mixture.module).__name__}", made.notes.get(id(mixture.module), "")
+        rows.append(QuantizedLayer(f"{mixture.name}.{key}", kind, k, n, bits, group, before, after, note))
+    return rows
 
 
 def _quantised(module: Source, arguments: dict[str, Any], made: _Made) -> torch.nn.Module:

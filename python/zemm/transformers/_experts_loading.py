@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts placeholders where a model has experts that a checkpoint has quantised."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Any
 
 import torch
 
 from zemm.errors import UnimplementedError
+from zemm.linear import Linear
+from zemm.torch._module import ACTIVATIONS
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder, Parts, layers_of, parts_of, place_of
 from zemm.transformers._experts import QuantExperts
@@ -173,6 +175,19 @@ def placeholder_of(
 def _has_any(checkpoint: Checkpoint, name: str, keys: Iterable[str]) -> bool:
     """Whether a checkpoint has a tensor of a module. True: nothing is known of it."""
     return not checkpoint.is_known() or any(f"{name}.{key}" in checkpoint for key in keys)
+
+
+def quantised_experts(module: Any, place: ExpertsPlace, arguments: Mapping[str, Any]) -> QuantExperts:
+    """The module of float experts. arguments: of zemm.Linear.from_float(); activation None: the type of the
+    weights."""
+    options = {**arguments, "transposed": not place.is_transposed}
+    layers = []
+    for own in (place.up, place.down):
+        weight, bias = module._parameters[own.key], module._parameters.get(f"{own.key}_bias")
+        options["activation"] = arguments["activation"] or ACTIVATIONS.get(weight.dtype, "f32")
+        tensors = [None if tensor is None else tensor.detach() for tensor in (weight, bias)]
+        layers.append(Packed(Linear.from_float(*tensors, **options)))
+    return _module(module, *layers)
 
 
 def _module(original: torch.nn.Module, up: Packed, down: Packed) -> QuantExperts:
