@@ -76,6 +76,21 @@ def test_take(type_name: str, tmp_path: Path) -> None:
         one(tmp_path, "F32", np.ones(8, np.float32)).take([0])
 
 
+@pytest.mark.parametrize("type_name", ["Q4_K", "BF16"])
+def test_beside(type_name: str, tmp_path: Path) -> None:
+    """Of experts, for each of them."""
+    make = random_blocks if type_name in QUANTISED else float_rows
+    rows = [make(type_name, (2, n, 512), np.random.default_rng(n)) for n in (3, 5)]
+    path = write(tmp_path / "two.gguf", {"left": (type_name, rows[0]), "right": (type_name, rows[1])})
+    left, right = zemm.gguf.load(path).values()
+    got = left.beside(right)
+    assert (got.shape, got.type) == ((2, 512, 8), type_name)
+    wanted = np.concatenate([expected(type_name, own) for own in rows], axis=1)
+    assert_same_bits(got.dequantize().swapaxes(-1, -2), wanted)
+    with pytest.raises(ValueError, match=r"do not fit beside each other"):
+        left.beside(one(tmp_path, "F32", np.ones((2, 3, 512), np.float32)))
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_floats(type_name: str, tmp_path: Path) -> None:
     rows = float_rows(type_name, (6, 5), np.random.default_rng(2))

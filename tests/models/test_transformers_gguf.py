@@ -15,6 +15,7 @@ from support_gguf import finish, usual_blocks
 from test_transformers_stand_in import OwnLlama
 from zemm.models import random_gguf
 from zemm.models.shapes import Shape
+from zemm.transformers._experts import QuantExperts
 
 if "gguf" not in transformers.quantizers.auto.AUTO_QUANTIZER_MAPPING:
     pytest.skip("GGUF files need Transformers 5.17 or later", allow_module_level=True)
@@ -216,3 +217,66 @@ def test_damaged_files(tmp_path: Path) -> None:
             pytest.raises(ValueError, match=f"{path.name} cannot be read: ."),
         ):
             load(path)
+
+
+EXPERTS, WIDTH = 4, 768  # Transformers takes this width of experts for all files
+
+
+def write_mixture(folder: Path, gate: str, up: str, down: str) -> Path:
+    """A random Qwen3 with experts, whose layers have these types."""
+    rng, path = np.random.default_rng(1), folder / "model.gguf"
+    writer = gguf.GGUFWriter(path, "qwen3moe")
+    random_gguf._describe(writer, SHAPE)
+    writer.add_key_length(K // SHAPE.heads)
+    writer.add_expert_count(EXPERTS)
+    writer.add_expert_used_count(2)
+    writer.add_expert_feed_forward_length(WIDTH)
+
+    def add(name: str, dims: tuple[int, ...], kind: str = "") -> None:
+        if kind:
+            writer.add_tensor(name, usual_blocks(kind, dims, rng), raw_dtype=gguf.GGMLQuantizationType[kind])
+        else:
+            low = 0.5 if len(dims) == 1 else -0.5
+            writer.add_tensor(name, rng.uniform(low, low + 1, dims).astype(np.float32))
+
+    for name, _, dims in random_gguf._tensors(SHAPE):
+        if ".ffn_" not in name or "norm" in name:
+            add(name, dims, "Q8_0" if ".attn_" in name and "norm" not in name else "")
+    for layer in range(LAYERS):
+        for norm in ("q", "k"):
+            add(f"blk.{layer}.attn_{norm}_norm.weight", (K // SHAPE.heads,))
+        add(f"blk.{layer}.ffn_gate_inp.weight", (EXPERTS, K))
+        for part, kind in {"gate": gate, "up": up, "down": down}.items():
+            dims = (K, WIDTH) if part == "down" else (WIDTH, K)
+            add(f"blk.{layer}.ffn_{part}_exps.weight", (EXPERTS, *dims), kind)
+    finish(writer)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("gate", "up", "down"),
+    [
+        ("Q4_K", "Q4_K", "Q6_K"),
+        ("Q4_0", "Q4_0", "Q4_0"),
+        ("MXFP4", "MXFP4", "Q8_0"),
+        ("Q8_0", "Q4_0", "Q8_0"),
+        ("Q8_0", "Q8_0", ""),
+    ],
+)
+def test_experts(gate: str, up: str, down: str, tmp_path: Path) -> None:
+    """They stay packed, unless gates have another type than what they are applied to, or one has floats."""
+    path = write_mixture(tmp_path, gate, up, down)
+    expected = logits(load(path))
+    with zemm.transformers.registered():
+        model = load(path)
+    mixtures = [module for module in model.modules() if isinstance(module, QuantExperts)]
+    assert len(mixtures) == (LAYERS if gate == up and down else 0)
+    check(model, expected, 1e-5)
+
+
+def test_experts_of_another_width(tmp_path: Path) -> None:
+    path = write_mixture(tmp_path, "Q4_0", "Q4_0", "Q4_0")
+    config = transformers.AutoConfig.from_pretrained(tmp_path, gguf_file=path.name)
+    config.moe_intermediate_size = 512
+    with zemm.transformers.registered(), pytest.raises(ValueError, match=r"gate_up_proj of the model needs"):
+        load(path, config=config)

@@ -262,6 +262,21 @@ class Tensor:
         dims = (self._dims[0], len(taken))
         return Tensor(self.name, self.type, dims, taken.reshape(-1).view(np.uint8))
 
+    def beside(self, other: "Tensor") -> "Tensor":
+        """The tensor with the columns of N of another one behind its own. Blocks are copied as they are.
+
+        ValueError: types or the other dimensions differ, there is one dimension, or zemm does not read the
+        type.
+        """
+        if self.type != other.type or self.shape[:-1] != other.shape[:-1] or len(self.shape) < 2:
+            raise InvalidArgumentsError(
+                f"tensor {self.name!r}, {self.type} {self.shape}, and tensor {other.name!r}, {other.type}"
+                f" {other.shape}, do not fit beside each other"
+            )
+        joined = np.concatenate([self._blocks, other._blocks], axis=-2)
+        dims = (self._dims[0], self._dims[1] + other._dims[1], *self._dims[2:])
+        return Tensor(self.name, self.type, dims, joined.reshape(-1).view(np.uint8))
+
     def _check_activations(self, x: NDArray[Any], options: dict[str, Any]) -> None:
         data_type = type_of(x, "x")
         if data_type not in (*FLOATING, "s8"):

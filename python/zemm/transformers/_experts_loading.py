@@ -115,7 +115,7 @@ class Experts:
             biases = tensors.get(up_bias), tensors.get(down_bias)
             with packing(f"the experts {place.name}"):
                 layers = self._format.layers_of_experts(place, tensors, biases, **options)
-            return _module(module, *layers)
+            return experts_module(module, *layers)
 
         return placeholder_of(module, place.name, wanted, checkpoint, self._format.reason(place.up), build)
 
@@ -146,7 +146,7 @@ class Experts:
             up = joined([[own[part] for part in parts.up] for own in arrived], place.name)
             down = joined([[own[parts.down]] for own in arrived], place.name)
             with packing(f"the experts {place.name}"):
-                return _module(module, up.pack(None, **options), down.pack(None, **options))
+                return experts_module(module, up.pack(None, **options), down.pack(None, **options))
 
         return ExpertsPlaceholder(module, place, parts, placeholder, build)
 
@@ -187,10 +187,11 @@ def quantised_experts(module: Any, place: ExpertsPlace, arguments: Mapping[str, 
         options["activation"] = arguments["activation"] or ACTIVATIONS.get(weight.dtype, "f32")
         tensors = [None if tensor is None else tensor.detach() for tensor in (weight, bias)]
         layers.append(Packed(Linear.from_float(*tensors, **options)))
-    return _module(module, *layers)
+    return experts_module(module, *layers)
 
 
-def _module(original: torch.nn.Module, up: Packed, down: Packed) -> QuantExperts:
+def experts_module(original: torch.nn.Module, up: Packed, down: Packed) -> QuantExperts:
+    """The module that replaces `original`."""
     without = copy(original)  # the placeholder still has the shapes of its parameters
     without._parameters = {}
     return QuantExperts(up, down, without)

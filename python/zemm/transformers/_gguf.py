@@ -3,7 +3,8 @@
 
 Transformers reads the file's config, says which tensor of the file is which of the model, and has a function
 for each architecture that undoes what llama.cpp does to weights. Where that function only moves rows, the
-rows of the packed tensor are moved. Other tensors are dequantised, as Transformers does.
+rows of the packed tensor are moved. Experts whose gates and what they are applied to have one type become one
+layer. Other tensors are dequantised, as Transformers does.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,8 +26,12 @@ import zemm.gguf
 from zemm._terminal.bar import steps
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS
+from zemm.linear import Linear
 from zemm.torch import QuantEmbedding, QuantLinear
 from zemm.torch._obstacles import obstacles
+from zemm.transformers._expert_places import place_of
+from zemm.transformers._experts_loading import experts_module
+from zemm.transformers._formats.format import Packed
 from zemm.transformers._modules import activation_of
 from zemm.transformers._parallel import refuse_several
 from zemm.transformers._placeholder import standing_for
@@ -100,9 +105,10 @@ class _Loader:
     def load(self) -> dict[str, torch.Tensor]:
         left = []
         with steps(len(self._file)) as begin:
+            taken = self._pack_experts()
             for name in self._file:
                 begin(name)
-                if not self._is_scale(name) and not self._pack(name):
+                if name not in taken and not self._is_scale(name) and not self._pack(name):
                     left.append(name)
         # The layers have their biases.
         self._names = {
@@ -152,18 +158,61 @@ class _Loader:
         if not np.array_equal(rows, np.arange(len(rows))):
             tensor = tensor.take(rows)
         bias = self._bias(name, module) if isinstance(module, torch.nn.Linear) else None
-        activation = activation_of(self._model, path, self._activation, self._dtype)
-        layer = tensor.linear(bias, scale=self._scale(name), activation=activation)
-        for part, operand in layer.weights._operands().items():
-            if not np.isfinite(np.asarray(operand.parameter.values, np.float32)).all():
-                raise InvalidArgumentsError(
-                    f"tensor {name!r} of the file {self._path} has {part} that are not finite"
-                )
-        packed = QuantLinear(layer)
+        packed = QuantLinear(self._layer(path, tensor, bias, self._scale(name)))
         packed.float_dtype = self._dtype
         is_table = isinstance(module, torch.nn.Embedding)
         self.modules[path] = self._embedding(path, packed) if is_table else packed
         return True
+
+    def _layer(self, path: str, tensor: Any, bias: Any, scale: Any) -> Linear:
+        activation = activation_of(self._model, path, self._activation, self._dtype)
+        layer: Linear = tensor.linear(bias, scale=scale, activation=activation)
+        for part, operand in layer.weights._operands().items():
+            if not np.isfinite(np.asarray(operand.parameter.values, np.float32)).all():
+                raise InvalidArgumentsError(
+                    f"tensor {tensor.name!r} of the file {self._path} has {part} that are not finite"
+                )
+        return layer
+
+    def _pack_experts(self) -> set[str]:
+        """Put experts into the model whose tensors the architecture's function only puts together, as it does
+        where it has a pattern for them. The names of these tensors."""
+        taken: set[str] = set()
+        pattern = getattr(self._processor, "GGUF_MOE_WEIGHTS_PATTERN", None)
+        for path, module in self._model.named_modules():
+            place = place_of(path, module)
+            if place is None or pattern is None or place.is_transposed or place.up.has_bias:
+                continue
+            names = [
+                f"{stem}.weight" for key in (place.up.name, place.down.name) for stem in self._stems_of(key)
+            ]
+            kinds = [
+                found["w"] for name in names if (found := pattern.fullmatch(name)) and name in self._file
+            ]
+            if sorted(kinds) != ["down", "gate", "up"] or any(
+                self._scale(name) is not None for name in names
+            ):
+                continue
+            tensors = {kind: self._file[name] for kind, name in zip(kinds, names, strict=True)}
+            gate, up, down = (tensors[kind] for kind in ("gate", "up", "down"))
+            if gate.type != up.type or any(
+                t.type not in FORMATS or t.group is None for t in tensors.values()
+            ):
+                continue
+            both = gate.beside(up)
+            for tensor, own in ((both, place.up), (down, place.down)):
+                if tensor.shape != (sizes := (place.count, own.in_features, own.out_features)):
+                    raise InvalidArgumentsError(
+                        f"tensor {tensor.name!r} of the file has shape {tensor.shape}, but {own.name} of the"
+                        f" model needs {sizes}"
+                    )
+            layers = (Packed(self._layer(path, tensor, None, None)) for tensor in (both, down))
+            self.modules[path] = experts_module(module, *layers)
+            taken.update(names)
+        return taken
+
+    def _stems_of(self, own: str) -> list[str]:
+        return [stem for stem, name in self._names.items() if name == own]
 
     def _sizes(self, path: str, module: torch.nn.Module | None) -> tuple[int, int] | None:
         """K and N of what can be packed. Of tied modules, that is an embedding whose weights are only those
