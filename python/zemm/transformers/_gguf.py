@@ -183,17 +183,15 @@ class _Loader:
             place = place_of(path, module)
             if place is None or pattern is None or place.is_transposed or place.up.has_bias:
                 continue
-            names = [
-                f"{stem}.weight" for key in (place.up.name, place.down.name) for stem in self._stems_of(key)
-            ]
-            kinds = [
-                found["w"] for name in names if (found := pattern.fullmatch(name)) and name in self._file
-            ]
-            if sorted(kinds) != ["down", "gate", "up"] or any(
-                self._scale(name) is not None for name in names
-            ):
+            wanted = (place.up.name, place.down.name)
+            names = [f"{stem}.weight" for stem, own in self._names.items() if own in wanted]
+            tensors = {
+                found["w"]: self._file[name]
+                for name in names
+                if (found := pattern.fullmatch(name)) and name in self._file and self._scale(name) is None
+            }
+            if tensors.keys() != {"gate", "up", "down"} or len(names) != len(tensors):
                 continue
-            tensors = {kind: self._file[name] for kind, name in zip(kinds, names, strict=True)}
             gate, up, down = (tensors[kind] for kind in ("gate", "up", "down"))
             if gate.type != up.type or any(
                 t.type not in FORMATS or t.group is None for t in tensors.values()
@@ -210,9 +208,6 @@ class _Loader:
             self.modules[path] = experts_module(module, *layers)
             taken.update(names)
         return taken
-
-    def _stems_of(self, own: str) -> list[str]:
-        return [stem for stem, name in self._names.items() if name == own]
 
     def _sizes(self, path: str, module: torch.nn.Module | None) -> tuple[int, int] | None:
         """K and N of what can be packed. Of tied modules, that is an embedding whose weights are only those
