@@ -113,12 +113,9 @@ def _encode_f4(values: Floats) -> Codes:
 
 
 def _encode_integer(values: Floats, dtype: DataType) -> Codes:
-    clean = np.where(np.isnan(values), np.float32(dtype.high), values)
-    whole: Floats = np.rint(np.clip(clean, np.float32(dtype.low), np.float32(dtype.high)))
-    codes: Codes = whole.astype(dtype.code)
-    if dtype.name == "s32":
-        codes[np.isnan(values)] = np.iinfo(np.int32).max
-    return codes
+    whole: Floats = np.rint(np.clip(values, np.float32(dtype.low), np.float32(dtype.high)))
+    largest = dtype.code.type(lists.TYPES[dtype.name].high)
+    return np.where(np.isnan(values), largest, whole.astype(dtype.code))
 
 
 def _encode_e8m0(values: Floats) -> Codes:
