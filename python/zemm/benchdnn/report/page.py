@@ -46,7 +46,7 @@ def _facts(run: Run) -> dict[str, str]:
         facts[f"Device {device['engine']}"] = f"{device['name']}{f' ({features})' if features else ''}"
     facts["Versions"] = ", ".join([f"zemm {run.zemm}", *(f"{n} {v}" for n, v in run.peers.items())])
     if run.left_out:
-        facts["Left out"] = "; ".join(run.left_out)
+        facts["Peers"] = "; ".join(run.left_out)
     return facts
 
 
@@ -65,7 +65,7 @@ def _table(run: Run) -> str:
         for name, title in _COLUMNS
         if any(getattr(record, name) not in (None, "", 0) for record in run.records)
     ]
-    titles = ["case", "who", "status", "kernel", *(title for _, title in columns)]
+    titles = ["case", "who", "status", *(title for _, title in columns), "kernel"]
     rows = (_row(record, [name for name, _ in columns]) for record in run.records)
     note = "A click on a head sorts. A click on a case shows the line that runs it again."
     if run.clock == "host":
@@ -84,6 +84,6 @@ def _row(record: Record, columns: list[str]) -> str:
         f"<td>{chip(record.status, record.status)}</td>",
     ]
     if not record.kernel:
-        return "".join([*cells, wide_cell(record.reason, 1 + len(columns))])
-    cells.append(f'<td class="kernel">{escape(record.kernel)}{small(record.reason)}</td>')
-    return "".join([*cells, *(cell(getattr(record, name)) for name in columns)])
+        return "".join([*cells, wide_cell(record.reason, len(columns) + 1)])
+    kernel = f'<td class="kernel">{escape(record.kernel)}{small(record.reason)}</td>'
+    return "".join([*cells, *(cell(getattr(record, name)) for name in columns), kernel])
