@@ -18,6 +18,7 @@ from test_peers import Fake
 from zemm._programs import picture, whole_file
 from zemm._programs.usage import UsageError
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.report import output, plot
 from zemm.benchdnn.run import rivals
 from zemm.benchdnn.run.peaks import Peaks
@@ -48,13 +49,18 @@ def test_json_of_checked_cases(tmp_path: Path, engine: zemm.Engine) -> None:
 
 
 def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str) -> Fake:
+        if name == "torch":
+            raise PeerError("peer torch left out: gone")
+        return Fake()
+
     monkeypatch.setattr(
         rivals.Rivals.__init__,
         "__defaults__",
-        (lambda _: Fake(), lambda *_: Peaks({"f32": 2e9, "read": 3e9}), lambda *_: None),
+        (load, lambda *_: Peaks({"f32": 2e9, "read": 3e9}), lambda *_: None),
     )
     files = [tmp_path / f"a.{kind}" for kind in ("json", "csv", "html")]
-    options = ["--mode=P", "--peak", "--peer=onednn", "--fix-times-per-prb=3"]
+    options = ["--mode=P", "--peak", "--peer=onednn,torch", "--fix-times-per-prb=3"]
     assert (
         main([*options, *(f"--output={file}" for file in files), "--matmul", "--wtag=ab", "8x64:64x16"]) == 0
     )
@@ -71,12 +77,14 @@ def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.M
     assert (own["who"], peer["who"], peer["version"]) == ("zemm", "onednn", "1.2")
     assert peer["ratio_best"] == pytest.approx(peer["host_ms_best"] / own["host_ms_best"])
     assert content["run"]["peaks"] == {"f32": 2.0, "read": 3.0}
+    assert content["run"]["left_out"] == ["peer torch left out: gone"]
     with files[1].open(newline="") as file:
         lines = list(csv.DictReader(file))
     assert [line["who"] for line in lines] == ["zemm", "onednn"]
     assert float(lines[0]["gops"]) == own["gops"]
-    assert lines[1]["peers"] == "onednn 1.2"
+    assert (lines[1]["peers"], lines[1]["left_out"]) == ("onednn 1.2", "peer torch left out: gone")
     assert ("<svg" in files[2].read_text()) == picture.is_installed()
+    assert "peer torch left out: gone" in files[2].read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of --output=FILE.html: its elements, its texts, and a look at it in a browser."""
+"""The pages of --output=FILE.html and of zemm-models: elements, texts, and a look at them in a browser."""
 
 import re
 import shutil
 import subprocess
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from support_results import NASTY, contest, run, timed
+from support_results import NASTY, contest, refused, run, timed
 from zemm._programs import picture
-from zemm.benchdnn.report import output
 from zemm.benchdnn.report.page import html
 from zemm.benchdnn.report.records import Record
+from zemm.models import output, record
 
 needs_matplotlib = pytest.mark.skipif(not picture.is_installed(), reason=f"needs {picture.PACKAGE}")
 VOID = {"meta", "link"}  # without an end tag in our pages
@@ -66,6 +68,14 @@ def test_elements_and_escaped_texts() -> None:
     assert f"zemm-benchdnn --output={NASTY}.html" in texts
     assert f"cannot do {NASTY}" in texts
     assert "A CPU (avx2)" in texts  # without what the device has in software
+    assert "peer ggml left out: it is gone" in texts
+    assert not any("unreliable" in text for text in texts)
+
+
+def test_a_limit_that_a_case_exceeds_is_unreliable() -> None:
+    texts = [text for _, text in Page(html(run(replace(timed(0, "a"), percent_of_peak=112.0)))).texts]
+    assert {"112", "f32, unreliable"} <= set(texts)
+    assert any("Above 100 % a limit is unreliable" in text for text in texts)
 
 
 @needs_matplotlib
@@ -115,29 +125,76 @@ def test_without_matplotlib_there_is_the_table(monkeypatch: pytest.MonkeyPatch) 
 
 
 # Sorts the table by its `device ms, best` downwards, and shows a tip. The dump has the result.
-SCRIPT = """<script>
+SCRIPT = """
 const head = [...document.querySelectorAll("th")].find((th) => th.textContent === "device ms, best");
 head.firstChild.click();
 head.firstChild.click();
 document.querySelector(".point").dispatchEvent(new Event("mouseenter"));
-</script></body>"""
+"""
+
+
+def shown(page: str, script: str, folder: Path, width: int = 1300) -> str:
+    """The elements of a page in a browser after the script, where nothing went wrong."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if not browser:
+        pytest.skip("needs a browser: apt-get install chromium")
+    file = folder / "a.html"
+    file.write_text(page.replace("</body>", f"<script>{script}</script></body>"))
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile"]
+    command += [f"--window-size={width},900", "--enable-logging=stderr", "--dump-dom", file.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "CONSOLE" not in done.stderr, done.stderr
+    return done.stdout
 
 
 @needs_matplotlib
 def test_in_a_browser(tmp_path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if not browser:
-        pytest.skip("needs a browser: apt-get install chromium")
-    file = tmp_path / "a.html"
-    output.write(contest(), [str(file)], [])
-    file.write_text(file.read_text().replace("</body>", SCRIPT))
-    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
-    command += ["--enable-logging=stderr", "--dump-dom", file.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "CONSOLE" not in done.stderr, done.stderr
-    page = Page(done.stdout.replace("<br>", ""))
+    found = shown(html(contest()), SCRIPT, tmp_path)
+    page = Page(found.replace("<br>", ""))
     assert page.classes["point"] == 3
     rows = [text for tag, text in page.texts if tag == "td" and text in ("zemm", "onednn")]
     assert rows == ["zemm", "zemm", "onednn"]
-    assert re.search(r'<div id="tip"[^>]*>[^<]+·', done.stdout)
+    assert re.search(r'<div id="tip"[^>]*>[^<]+·', found)
+
+
+def wide_contest() -> str:
+    """A page with all columns, long names, and a peer that refuses."""
+    own = replace(timed(0, "gguf_q4_k_512_as_f32"), kernel="matmul_int8_any_any_264x64x1024_avx512_segments")
+    times = {"host_ms_best": 1234.5, "host_ms_median": 1239.0, "percent_of_peak": 104.0, "bound": "amx_int8"}
+    own = replace(own, device_ms_best=0.00123, device_ms_median=0.00129, **times)
+    peer = replace(timed(0, "", "openvino (src quantised)", 10.0, 5.0), kernel="brg_matmul:avx512_core_vnni")
+    why = "MatMulNBits takes weights of 4 or 8 bits in blocks of 16, 32, 64, 128 or 256 elements along K"
+    return html(run(own, peer, refused(0, "onnxruntime", why)))
+
+
+def wide_models() -> str:
+    rates = [918.2, 901.3, 1.25, 114.1, 112.5, 12.5]
+    loads, sizes = [12.34, 1.234, 10.45, 0.123], [612e6, 1234e6, 11234e6, 11456e6]
+    figures = dict(zip(output._COLUMNS, [*rates, *loads, *sizes, 21.35, 0.0123], strict=True))
+    records = [
+        record.Record("zemm int8 compiled", "0.1.0", "EXECUTED", "4 bits in groups of 128", **figures),
+        record.Record("openvino", "", "REFUSED", "No module named 'openvino_genai': pip install it"),
+    ]
+    facts = ("2026-11-23T11:00:00+00:00", "zemm-models", "A CPU", 2)
+    return output.as_html(
+        record.Run(*facts, "smollm2", "gguf", 98_000_000, "a text", {"prompt": 512}, records)
+    )
+
+
+WIDTHS = """
+const hidden = (box) => box.scrollWidth - box.clientWidth;
+const table = document.querySelector(".scroll");
+document.title = [innerWidth, hidden(document.documentElement), hidden(table)].join();
+"""
+
+
+@pytest.mark.parametrize("width", [1000, 1300, 1920])
+@pytest.mark.parametrize("page", [wide_contest, wide_models])
+def test_widths(page: Callable[[], str], width: int, tmp_path: Path) -> None:
+    """No page scrolls sideways. From 1300 pixels on its table has room; else the table scrolls."""
+    found = Page(shown(page(), WIDTHS, tmp_path, width).replace("<br>", ""))
+    ((_, title),) = [text for text in found.texts if text[0] == "title"]
+    window, of_page, of_table = map(int, title.split(","))
+    assert (window, of_page) == (width, 0)
+    assert of_table == 0 or width < 1300

@@ -42,6 +42,7 @@ def run(
         2,
         "0.1.0",
         peers,
+        ["peer ggml left out: it is gone"],
         devices,
         peaks,
         interrupted,

@@ -48,9 +48,19 @@ def table(titles: Iterable[str], rows: Iterable[str]) -> str:
     )
 
 
-def cell(name: str, value: object) -> str:
-    """A cell with a text or a number; None: an empty one. name: its class, if it is a text."""
+def cell(value: object) -> str:
+    """A cell with a text or a number; None: an empty one."""
     if value is None or isinstance(value, str):
-        return f'<td class="{name}">{escape(value or "")}</td>'
+        return f"<td>{escape(value or '')}</td>"
     assert isinstance(value, (int, float))
     return f'<td class=num data-value="{value!r}">{number(value)}</td>'
+
+
+def wide_cell(text: str, columns: int) -> str:
+    """A text in place of so many columns, which sorts as empty ones do."""
+    return f'<td colspan="{columns}" data-value="">{escape(text)}</td>'
+
+
+def small(text: str) -> str:
+    """A line below the text of a cell."""
+    return f"<small>{escape(text)}</small>" if text else ""

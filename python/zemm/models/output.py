@@ -2,31 +2,30 @@
 """The page of --html: bars of the rates and the memory of each runtime, and a table."""
 
 from collections import Counter
-from dataclasses import fields
 from html import escape
 from typing import Any
 
 from zemm._programs import picture
-from zemm._programs.page_parts import cell, charts, chip, page, section, table
+from zemm._programs.page_parts import cell, charts, chip, page, section, small, table, wide_cell
 from zemm._programs.picture import COLOURS, as_element, colour, new_figure, number, saved, styled
 from zemm.models.record import Record, Run
 
-_TITLES = {
-    "who": "runtime",
-    "load_s_cold": "load s, cold",
-    "load_s": "load s",
-    "first_s_cold": "first token s, cold",
-    "first_s": "first token s",
+_COLUMNS = {
     "prefill_best": "prefill tokens/s, best",
     "prefill_median": "median",
+    "prefill_ratio": "ratio, prefill",
     "decode_best": "decode tokens/s, best",
     "decode_median": "median",
-    "prefill_ratio": "ratio, prefill",
     "decode_ratio": "ratio, decode",
-    "bytes_before": "bytes before",
+    "load_s_cold": "load\N{NO-BREAK SPACE}s, cold",
+    "load_s": "warm",
+    "first_s_cold": "first token\N{NO-BREAK SPACE}s, cold",
+    "first_s": "warm",
+    "bytes_before": "MB before",
     "bytes_loaded": "loaded",
     "bytes_load_peak": "peak of loading",
     "bytes_peak": "peak",
+    "perplexity": "perplexity",
     "difference": "logits off by",
 }
 _CHARTS = (
@@ -36,8 +35,9 @@ _CHARTS = (
 )
 _HEIGHTS = 0.6, 0.22  # inches of a chart, and of each bar
 _NOTE = (
-    "Cold: with an empty cache of kernels. Ratios: the best rate of the first zemm divided by that of the"
-    " runtime. Bytes: of the process, with its packages. Logits are compared with those of torch-f32."
+    "Cold: with an empty cache of kernels, warm: with a filled one. Ratios: the best rate of the first zemm"
+    " divided by that of the runtime. MB: of the process, with its packages. Logits are compared with"
+    " those of torch-f32."
 )
 
 
@@ -63,14 +63,22 @@ def _charts(run: Run) -> list[str]:
 
 
 def _table(run: Run) -> str:
-    names = [field.name for field in fields(Record)]
-    used = [name for name in names if any(getattr(r, name) not in (None, "") for r in run.records)]
-    rows = ("".join(_cell(name, getattr(record, name)) for name in used) for record in run.records)
-    return section("All results", _NOTE, table([escape(_TITLES.get(name, name)) for name in used], rows))
+    used = [name for name in _COLUMNS if any(getattr(record, name) is not None for record in run.records)]
+    rows = (_row(record, used) for record in run.records)
+    return section("All results", _NOTE, table(["runtime", *(_COLUMNS[name] for name in used)], rows))
 
 
-def _cell(name: str, value: object) -> str:
-    return f"<td>{chip(str(value), str(value))}</td>" if name == "status" else cell(name, value)
+def _row(record: Record, columns: list[str]) -> str:
+    """The figures, or why there are none."""
+    values = [getattr(record, name) for name in columns]
+    who = f"{escape(record.who)}{small(record.version)}"
+    if all(value is None for value in values):
+        return f"<td>{who}</td>{wide_cell(f'refused: {record.reason}', len(columns))}"
+    in_megabytes = (
+        value / 1e6 if value and name.startswith("bytes") else value
+        for name, value in zip(columns, values, strict=True)
+    )
+    return f"<td>{who}{small(record.reason)}</td>{''.join(map(cell, in_megabytes))}"
 
 
 def _svg(run: Run) -> str:

@@ -11,7 +11,7 @@ from zemm.benchdnn.data.minstd import integers as integers_of
 from zemm.benchdnn.grammar.dtypes import BY_NAME, SMALL_INTEGERS, Floats, rounded
 
 CHUNK = 64
-_BLOCK = 2**14 * CHUNK
+_BLOCK = 2**10 * CHUNK  # what is computed at once stays in a cache
 KINDS = {"SRC": 0, "WEI": 1, "BIA": 2, "DST": 3}
 # Ranges of benchdnn, but s8 has 6 bits, as ggml's Q6_K has.
 _REAL_RANGES = {

@@ -53,10 +53,9 @@ def _draws(seeds: Seeds, discard: int, count: int) -> NDArray[np.uint64]:
     product = state[:, None] * _powers(discard + 1, count)
     mask = np.uint64(_MODULUS)
     # 2^31 is 1 modulo 2^31 - 1, so add the high bits to the low ones: twice, as a product has up to
-    # 62 bits.
+    # 62 bits. No product is a multiple of 2^31 - 1, so then all are less.
     for _ in range(2):
         product = (product & mask) + (product >> np.uint64(31))
-    product[product >= mask] -= mask
     return product - np.uint64(1)
 
 

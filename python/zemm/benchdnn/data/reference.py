@@ -108,7 +108,9 @@ def dequantized(case: Case, values: Values, arg: int) -> Floats:
     if (zero_points := of_each("zero_points")) is not None:
         x = x - zero_points
     if (scales := of_each("scales")) is not None:
-        x = x * (scales if (factors := of_each("scale_factors")) is None else scales * factors)
+        factors = of_each("scale_factors")
+        place = None if x is values[arg] else x
+        x = np.multiply(x, scales if factors is None else scales * factors, out=place)
     if (offsets := of_each("offsets")) is not None:
         x = x + (offsets if (factors := of_each("offset_factors")) is None else offsets * factors)
     return x

@@ -18,6 +18,8 @@ from zemm._library import lists
 from zemm.benchdnn.grammar import atoms
 from zemm.dtypes import numpy_dtype
 
+_BLOCK = 2**16  # elements that stay in a cache
+
 Floats = NDArray[np.float32]
 Codes = NDArray[Any]
 
@@ -113,12 +115,18 @@ def _encode_f4(values: Floats) -> Codes:
 
 
 def _encode_integer(values: Floats, dtype: DataType) -> Codes:
-    clean = np.where(np.isnan(values), np.float32(dtype.high), values)
-    whole: Floats = np.rint(np.clip(clean, np.float32(dtype.low), np.float32(dtype.high)))
-    codes: Codes = whole.astype(dtype.code)
-    if dtype.name == "s32":
-        codes[np.isnan(values)] = np.iinfo(np.int32).max
-    return codes
+    low, high = np.float32(dtype.low), np.float32(dtype.high)
+    blocks = np.nditer(
+        [values, None],
+        ["external_loop", "buffered", "zerosize_ok"],
+        op_dtypes=[values.dtype, dtype.code],
+        buffersize=_BLOCK,
+    )
+    with blocks:
+        for block, codes in blocks:
+            codes[...] = np.rint(block.clip(low, high))
+            codes[np.isnan(block)] = lists.TYPES[dtype.name].high
+        return blocks.operands[1]
 
 
 def _encode_e8m0(values: Floats) -> Codes:

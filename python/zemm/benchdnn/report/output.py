@@ -64,6 +64,7 @@ def as_csv(run: Run) -> str:
         "devices": "; ".join(f"{d['engine']} {d['name']}: {' '.join(d['features'])}" for d in run.devices),
         "zemm": run.zemm,
         "peers": "; ".join(f"{name} {version}" for name, version in run.peers.items()),
+        "left_out": "; ".join(run.left_out),
         "command": run.command,
     }
     text = io.StringIO(newline="")

@@ -5,7 +5,7 @@ from collections import Counter
 from html import escape
 
 from zemm._programs import picture
-from zemm._programs.page_parts import cell, charts, chip, page, section, table
+from zemm._programs.page_parts import cell, charts, chip, page, section, small, table, wide_cell
 from zemm.benchdnn.report import plot
 from zemm.benchdnn.report.records import Record, Run
 
@@ -17,11 +17,10 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
     ("gops", "GOPS"),
     ("gb_per_s", "GB/s"),
     ("percent_of_peak", "% of peak"),
-    ("bound", "limit"),
+    ("limit", "limit"),
     ("ratio_best", "ratio, best"),
     ("ratio_median", "ratio, median"),
     ("errors", "errors"),
-    ("reason", "reason"),
 )
 
 
@@ -46,6 +45,8 @@ def _facts(run: Run) -> dict[str, str]:
         features = " ".join(device["features"])
         facts[f"Device {device['engine']}"] = f"{device['name']}{f' ({features})' if features else ''}"
     facts["Versions"] = ", ".join([f"zemm {run.zemm}", *(f"{n} {v}" for n, v in run.peers.items())])
+    if run.left_out:
+        facts["Peers"] = "; ".join(run.left_out)
     return facts
 
 
@@ -64,21 +65,25 @@ def _table(run: Run) -> str:
         for name, title in _COLUMNS
         if any(getattr(record, name) not in (None, "", 0) for record in run.records)
     ]
-    titles = ["#", "case", "who", "status", "kernel", *(title for _, title in columns)]
+    titles = ["case", "who", "status", *(title for _, title in columns), "kernel"]
     rows = (_row(record, [name for name, _ in columns]) for record in run.records)
     note = "A click on a head sorts. A click on a case shows the line that runs it again."
     if run.clock == "host":
         note += " Rates and ratios (a peer's time over zemm's) are by the host's clock."
+    if any(record.exceeds_limit for record in run.records):
+        note += " Above 100 % a limit is unreliable: tensors stayed in a cache, or it was measured too low."
     return section("All results", note, table(titles, rows))
 
 
 def _row(record: Record, columns: list[str]) -> str:
-    case = f"<details><summary>{escape(record.title)}</summary><code>{escape(record.line)}</code></details>"
+    title = f"{record.index} {record.title}"
+    case = f"<details><summary>{escape(title)}</summary><code>{escape(record.line)}</code></details>"
     cells = [
-        f'<td class=num data-value="{record.index}">{record.index}</td>',
-        f'<td data-value="{escape(record.title)}">{case}</td>',
+        f'<td data-value="{record.index}">{case}</td>',
         f"<td>{escape(record.who)}</td>",
         f"<td>{chip(record.status, record.status)}</td>",
-        f'<td class="kernel">{escape(record.kernel)}</td>',
     ]
-    return "".join([*cells, *(cell(name, getattr(record, name)) for name in columns)])
+    if not record.kernel:
+        return "".join([*cells, wide_cell(record.reason, len(columns) + 1)])
+    kernel = f'<td class="kernel">{escape(record.kernel)}{small(record.reason)}</td>'
+    return "".join([*cells, *(cell(getattr(record, name)) for name in columns), kernel])

@@ -203,5 +203,5 @@ def _tip(point: Point, run: Run) -> str:
         f"{number(run.best(record) or 0)} ms, {number(record.gb_per_s or 0)} GB/s",
     ]
     if record.percent_of_peak is not None:
-        lines.append(f"{record.percent_of_peak:.0f} % of peak ({record.bound})")
+        lines.append(f"{record.percent_of_peak:.0f} % of peak ({record.limit})")
     return "\n".join([*lines, record.kernel])

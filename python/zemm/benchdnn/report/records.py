@@ -54,6 +54,15 @@ class Record:
         return self.name or self.problem
 
     @property
+    def exceeds_limit(self) -> bool:
+        return self.percent_of_peak is not None and self.percent_of_peak > 100
+
+    @property
+    def limit(self) -> str:
+        """`bound`, and whether it is none."""
+        return f"{self.bound}, unreliable" if self.exceeds_limit else self.bound
+
+    @property
     def is_reference(self) -> bool:
         return not self.is_zemm and verdict.is_reference(self.kernel)
 
@@ -62,10 +71,11 @@ class Record:
 class Run(Facts):
     """The facts of a run. `devices`: engine, name and features of each device that was used, and those of
     GPUs that a CPU device has in software;
-    `peaks`: measured limits in GOPS or GB/s."""
+    `left_out`: sentences about peers that could not be loaded; `peaks`: measured limits in GOPS or GB/s."""
 
     zemm: str
     peers: dict[str, str]
+    left_out: list[str]
     devices: list[dict[str, Any]]
     peaks: dict[str, float]
     interrupted: bool
@@ -89,6 +99,7 @@ class Records:
         self._records: list[Record] = []
         self._engines: dict[tuple[str, int], None] = {}
         self._peers: dict[str, str] = {}
+        self._left_out: list[str] = []
         self._peaks: dict[str, float] = {}
 
     def add(self, job: Job, result: Result) -> None:
@@ -102,6 +113,7 @@ class Records:
         for peer in result.peers:
             self._keep(_peer_record(job, result, peer))
             self._peers[peer.name.split(" ")[0]] = peer.version
+        self._left_out += result.left_out
         if result.impl:
             self._engines[job.case.options.engine] = None
         if result.peaks:
@@ -118,9 +130,9 @@ class Records:
         import zemm
 
         return Run(
-            **self._facts, zemm=zemm.__version__, peers=self._peers, peaks=self._peaks,
-            devices=[_device(*engine) for engine in self._engines], interrupted=interrupted,
-            records=self._records,
+            **self._facts, zemm=zemm.__version__, peers=self._peers, left_out=self._left_out,
+            devices=[_device(*engine) for engine in self._engines], peaks=self._peaks,
+            interrupted=interrupted, records=self._records,
         )  # fmt: skip
 
 

@@ -58,7 +58,9 @@ class Buffer:
 
     def fill_bytes(self, byte: int) -> None:
         """Set every byte of the values, including gaps between strides."""
-        self.write_raw(np.full(self.layout.size, byte, np.uint8))
+        raw = self.raw()
+        raw[:] = byte
+        self.write_raw(raw)
 
     def store(self, values: Floats, data_type: str = "") -> None:
         """Write values in logical order. data_type: another type of the same width to write them

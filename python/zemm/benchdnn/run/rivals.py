@@ -145,6 +145,7 @@ class Rivals:
             except PeerError as error:
                 self._peers[name] = None
                 result.lines.append(f"# {error}")
+                result.left_out.append(str(error))
         return self._peers[name]
 
 

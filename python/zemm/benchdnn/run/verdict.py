@@ -64,7 +64,8 @@ class PeerResult:
 class Result:
     """The result of a case. `reason` is one of benchdnn's, which it prints in parentheses;
     `sentence` is an explanation from the library or from zemm-benchdnn. `spans` are the seconds of
-    each time that a stage ran. `has_files`: a tensor was read from a file."""
+    each time that a stage ran. `left_out`: sentences about peers that were found missing now. `has_files`: a
+    tensor was read from a file."""
 
     state: str = ""
     reason: str = ""
@@ -78,6 +79,7 @@ class Result:
     wall_ms: list[float] = field(default_factory=list)
     peaks: Peaks | None = None
     peers: list[PeerResult] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     bytes_in: int = 0
     bytes_out: int = 0
     has_files: bool = False
