@@ -30,6 +30,9 @@ def place_of(name: str, module: torch.nn.Module) -> ExpertsPlace | None:
     return ExpertsPlace(name, count, places[0], places[1], bool(module.is_transposed))
 
 
+Names = tuple[list[str], list[str]]
+
+
 @dataclass(frozen=True)
 class Parts:
     """The names of an expert's layers in a checkpoint: the gate and the layer beside it, or that alone; and
@@ -40,6 +43,10 @@ class Parts:
     down: str
     converters: list[Any]
     renamings: list[Any]
+
+    @property
+    def names(self) -> Names:
+        return self.up, [self.down]
 
 
 def parts_of(place: ExpertsPlace, conversions: list[Any]) -> Parts | None:

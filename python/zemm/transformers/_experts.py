@@ -10,11 +10,14 @@ from typing import Any
 import torch
 
 from zemm.errors import InvalidArgumentsError
+from zemm.torch._compressed import Checkpoint, refusal
 from zemm.torch._experts import run
 from zemm.torch._layer_module import LayerModule
 from zemm.torch._operator import is_dispatched
+from zemm.transformers._expert_places import Names
 from zemm.transformers._formats.format import Packed
 from zemm.transformers._gates import between, gate_of
+from zemm.transformers._modules import IN_ANOTHER_ORDER
 
 
 class ExpertsLayer(LayerModule):
@@ -40,11 +43,13 @@ class QuantExperts(torch.nn.Module):
     """y = sum over the experts of a token of weight * down(between(up(x))). Inference only.
 
     up: the first layers, gates and what they are applied to in one product. down: the last ones. original:
-    the module that is replaced, without its weights: it has what is between the products.
+    the module that is replaced, without its weights: it has what is between the products. names: of the
+    first and the last layers of an expert in checkpoints; None: these have all experts in one tensor.
     """
 
-    def __init__(self, up: Packed, down: Packed, original: Any) -> None:
+    def __init__(self, up: Packed, down: Packed, original: Any, names: Names | None = None) -> None:
         super().__init__()
+        self._names = names
         self.up, self.down, self.original = ExpertsLayer(up), ExpertsLayer(down), original
         self.num_experts: int = up.layer.weights.dims[0]
         self.in_features, self.out_features = up.layer.in_features, down.layer.out_features
@@ -76,6 +81,25 @@ class QuantExperts(torch.nn.Module):
             self.out_features,
         )
         return y
+
+    def _kind(self) -> Any:
+        return self.up._kind(), self.down._kind(), self._gate_text
+
+    def _warm_up(self, rows: int) -> None:
+        """Call the experts, with weights of both types that models have."""
+        x, index = torch.zeros(rows, self.in_features, dtype=self.up.float_dtype), torch.zeros(rows, 1).long()
+        for dtype in {torch.float32, x.dtype}:
+            self.forward(x, index, torch.ones(rows, 1, dtype=dtype))
+
+    def _store(self, name: str, checkpoint: Checkpoint) -> None:
+        """Put the layers into a checkpoint. NotImplementedError: it cannot hold them."""
+        for part, names in zip((self.up, self.down), self._names or ([], []), strict=True):
+            layer: Any = part.layer
+            if not names or layer.bias is not None:
+                raise refusal(name, "it has all experts in one tensor, or biases: keep the checkpoint")
+            if part.columns is not None:
+                raise refusal(name, IN_ANOTHER_ORDER)
+            checkpoint.add_experts(name, layer.weights, names)
 
     @torch.compiler.disable
     def _in_steps(

@@ -9,7 +9,7 @@ import torch
 
 from zemm.errors import UnimplementedError
 from zemm.transformers._checkpoint import Checkpoint
-from zemm.transformers._expert_places import ExpertsPlaceholder, Parts, layers_of, parts_of, place_of
+from zemm.transformers._expert_places import ExpertsPlaceholder, Names, Parts, layers_of, parts_of, place_of
 from zemm.transformers._experts import QuantExperts
 from zemm.transformers._formats.format import (
     FLOATS,
@@ -76,7 +76,10 @@ class Experts:
                     self._put(place, self._of_each(module, place, parts, checkpoint, options))
                     self._placed.append(parts)
             elif not self._format.keeps(place.name) and _has_any(checkpoint, place.name, wanted):
-                self._put(place, self._of_one_tensor(module, place, wanted, checkpoint, options))
+                self._put(
+                    place,
+                    self._of_one_tensor(module, place, parts and parts.names, wanted, checkpoint, options),
+                )
 
     def _is_quantised(self, place: ExpertsPlace, parts: Parts, checkpoint: Checkpoint) -> bool:
         found = [self._is_stored(own, checkpoint) for _, _, own in layers_of(place, parts)]
@@ -100,6 +103,7 @@ class Experts:
         self,
         module: torch.nn.Module,
         place: ExpertsPlace,
+        names: Names | None,
         wanted: dict[str, Wanted],
         checkpoint: Checkpoint,
         options: dict[str, Any],
@@ -113,7 +117,7 @@ class Experts:
             biases = tensors.get(up_bias), tensors.get(down_bias)
             with packing(f"the experts {place.name}"):
                 layers = self._format.layers_of_experts(place, tensors, biases, **options)
-            return _module(module, *layers)
+            return _module(module, *layers, names)
 
         return placeholder_of(module, place.name, wanted, checkpoint, self._format.reason(place.up), build)
 
@@ -144,7 +148,7 @@ class Experts:
             up = joined([[own[part] for part in parts.up] for own in arrived], place.name)
             down = joined([[own[parts.down]] for own in arrived], place.name)
             with packing(f"the experts {place.name}"):
-                return _module(module, up.pack(None, **options), down.pack(None, **options))
+                return _module(module, up.pack(None, **options), down.pack(None, **options), parts.names)
 
         return ExpertsPlaceholder(module, place, parts, placeholder, build)
 
@@ -175,7 +179,9 @@ def _has_any(checkpoint: Checkpoint, name: str, keys: Iterable[str]) -> bool:
     return not checkpoint.is_known() or any(f"{name}.{key}" in checkpoint for key in keys)
 
 
-def _module(original: torch.nn.Module, up: Packed, down: Packed) -> QuantExperts:
+def _module(original: torch.nn.Module, up: Packed, down: Packed, names: Names | None) -> QuantExperts:
     without = copy(original)  # the placeholder still has the shapes of its parameters
     without._parameters = {}
-    return QuantExperts(up, down, without)
+    made = QuantExperts(up, down, without, names)
+    made.up.float_dtype = made.down.float_dtype = next(original.parameters()).dtype
+    return made
