@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A module that has a layer, whose bytes are its buffers (zemm.torch._parts)."""
 
+from collections.abc import Iterator
 from itertools import zip_longest
 from operator import is_
 from typing import Any
@@ -9,6 +10,7 @@ import torch
 
 from zemm._arrays.torch_tensors import HOST
 from zemm.linear import Linear
+from zemm.primitive import PrimitiveDesc
 from zemm.torch._found import remember
 from zemm.torch._parts import COUNTS, NAMES, parts_of
 from zemm.torch._saving import save_compressed
@@ -46,13 +48,14 @@ class LayerModule(torch.nn.Module):
         parts: Any = [getattr(self, name) for name in PARTS]
         return parts if parts[-1] is not None else parts[: COUNTS[0]]
 
-    def _kind(self) -> Any:
-        """What decides which kernels the layer needs for an x of float_dtype."""
+    def _descs(self, rows: int) -> Iterator[PrimitiveDesc]:
+        """The executions of a call with an x of float_dtype. rows: of each expert, if there are some."""
         self._tensors()
         layer: Any = self.layer
         given = HOST.type_name(torch.empty(0, dtype=self.float_dtype), "x")
         types = layer._src_dtype(given), layer._dst_dtype(given)
-        return tuple(pd._problem() for pd in layer._calls.descs(1, *types, None, True))
+        found: Iterator[PrimitiveDesc] = layer._calls.descs(rows * (layer.experts or 1), *types, None, True)
+        return found
 
     def _has_own_parts(self) -> bool:
         """Whether the buffers are the layer's own bytes, and no others that a program has put there."""

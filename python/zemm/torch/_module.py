@@ -258,9 +258,6 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
                 return
         self._set(layer)
 
-    def _warm_up(self, rows: int) -> None:
-        self.forward(torch.zeros(rows, self.in_features, dtype=self.float_dtype))
-
     def _store(self, name: str, checkpoint: Checkpoint) -> None:
         """Put the layer into a checkpoint. ValueError: the module is empty. NotImplementedError: the
         checkpoint cannot hold it."""

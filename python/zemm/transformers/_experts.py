@@ -82,14 +82,11 @@ class QuantExperts(torch.nn.Module):
         )
         return y
 
-    def _kind(self) -> Any:
-        return self.up._kind(), self.down._kind(), self._gate_text
-
-    def _warm_up(self, rows: int) -> None:
-        """Call the experts, with weights of both types that models have."""
-        x, index = torch.zeros(rows, self.in_features, dtype=self.up.float_dtype), torch.zeros(rows, 1).long()
+    def _warm_up(self) -> None:
+        """Build the kernels of the steps around the products, with weights of both types that models have."""
+        x, index = torch.zeros(1, self.in_features, dtype=self.up.float_dtype), torch.zeros(1, 1).long()
         for dtype in {torch.float32, x.dtype}:
-            self.forward(x, index, torch.ones(rows, 1, dtype=dtype))
+            self.forward(x, index, torch.ones(1, 1, dtype=dtype))
 
     def _store(self, name: str, checkpoint: Checkpoint) -> None:
         """Put the layers into a checkpoint. NotImplementedError: it cannot hold them."""
