@@ -81,7 +81,8 @@ def _compressed(
 
 def _checkpoint_of(model: torch.nn.Module) -> Checkpoint:
     """NotImplementedError: a layer cannot be stored."""
-    made, stored = Checkpoint(), set()
+    made = Checkpoint()
+    stored: set[int] = set()  # parts of modules that have stored them
     for name, module in model.named_modules(remove_duplicate=False):
         if id(module) in stored:
             continue

@@ -5,7 +5,7 @@ import torch
 
 from zemm._terminal import building
 from zemm.errors import InvalidArgumentsError
-from zemm.primitive import Primitive
+from zemm.primitive import Primitive, PrimitiveDesc
 from zemm.torch._embedding import QuantEmbedding
 from zemm.torch._layer_module import LayerModule
 
@@ -35,9 +35,13 @@ def warm_up(model: torch.nn.Module) -> None:
     for layer in kinds.values():
         for rows in _ROWS:
             for pd in layer._descs(rows):
-                with building.watched(lambda pd=pd: pd.impl_info):
-                    Primitive(pd)
+                _build(pd)
     with torch.no_grad():
         for part in modules:
             if hasattr(part, "_warm_up"):  # experts
                 part._warm_up()
+
+
+def _build(pd: PrimitiveDesc) -> None:
+    with building.watched(lambda: pd.impl_info):
+        Primitive(pd)

@@ -76,10 +76,8 @@ class Experts:
                     self._put(place, self._of_each(module, place, parts, checkpoint, options))
                     self._placed.append(parts)
             elif not self._format.keeps(place.name) and _has_any(checkpoint, place.name, wanted):
-                self._put(
-                    place,
-                    self._of_one_tensor(module, place, parts and parts.names, wanted, checkpoint, options),
-                )
+                names = None if parts is None else parts.names
+                self._put(place, self._of_one_tensor(module, place, names, wanted, checkpoint, options))
 
     def _is_quantised(self, place: ExpertsPlace, parts: Parts, checkpoint: Checkpoint) -> bool:
         found = [self._is_stored(own, checkpoint) for _, _, own in layers_of(place, parts)]
