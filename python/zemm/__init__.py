@@ -12,6 +12,8 @@ PostOps, MatmulPrimitiveDesc, ReorderPrimitiveDesc and Primitive. Importing zemm
 driver or runtime; making an Engine does.
 """
 
+from typing import Any
+
 from zemm import gguf
 from zemm._arrays.reorder import reorder
 from zemm._functions.from_dlpack import from_dlpack
@@ -123,6 +125,13 @@ def get_primitive_cache_capacity() -> int:
     return int(library.output("int", "get_primitive_cache_capacity"))
 
 
+def warm_up(model: Any) -> None:
+    """Build the kernels that the layers of a torch.nn.Module need: zemm.torch.warm_up()."""
+    from zemm.torch import warm_up
+
+    warm_up(model)
+
+
 __all__ = [
     "ARG",
     "ARG_ATTR_DROPOUT_MASK",
@@ -203,4 +212,5 @@ __all__ = [
     "unpack_int4",
     "version",
     "warm",
+    "warm_up",
 ]

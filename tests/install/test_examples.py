@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import zemm
+from support_process import captured
 from support_tree import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -79,6 +80,22 @@ def test_program_that_times_layers() -> None:
     pytest.importorskip("torch")
     lines = run(sys.executable, str(EXAMPLES / "speed.py"), "layers", "--rounds=1").splitlines()
     assert len([line for line in lines if re.search(r": [\d.]+, [\d.]+$", line)]) == 9
+
+
+def test_chat(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="needs the package transformers")
+    from support_checkpoints import letters, llama
+
+    source, folder = str(tmp_path / "source"), str(tmp_path / "saved")
+    llama().save_pretrained(source)
+    letters(chat_template="{% for m in messages %}{{ m.content }}{% endfor %}").save_pretrained(source)
+    command = [sys.executable, str(EXAMPLES / "quantize_and_chat.py"), source, folder]
+    done = captured(command, input="Hi\nWho are you?\n\n", timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "15 of 15 replaced" in done.stdout
+    assert len([line for line in done.stdout.splitlines() if line.startswith("> ")]) == 3
+    names = {path.name for path in Path(folder).iterdir()}
+    assert {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json"} <= names
 
 
 def test_linear_program(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from support_small_layers import expected
 from transformers.conversion_mapping import get_model_conversion_mapping
 from zemm.torch import QuantLinear, quantize_
 from zemm.torch._obstacles import obstacle, obstacles
+from zemm.torch._quant_experts import QuantExperts
 from zemm.transformers import ZemmConfig, registered
-from zemm.transformers._experts import QuantExperts
 from zemm.transformers._quantizer import _Renaming, tied_modules
 
 GROUP = 32

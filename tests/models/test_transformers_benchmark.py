@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import zemm
 from readme import block
-from support_checkpoints import llama, torch, transformers
+from support_checkpoints import letters, llama, torch, transformers
 from support_process import captured
 from zemm._programs.child import Child
 from zemm.benchdnn.peers import PeerError
@@ -61,15 +61,10 @@ def local(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random float model with a tokenizer that knows single characters."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
+    """A random float model with a tokenizer."""
     folder = tmp_path_factory.mktemp("float")
     llama().save_pretrained(folder)
-    letters = {chr(32 + i): i for i in range(95)} | {"[UNK]": 95}
-    tokenizer = Tokenizer(models.WordLevel(letters, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+    letters().save_pretrained(folder)
     return folder
 
 

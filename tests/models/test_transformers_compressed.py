@@ -12,9 +12,9 @@ import pytest
 import zemm
 from support_checkpoints import edit, llama, load, logits, save, torch
 from support_compressed import compressed, linear_of, scheme_of, stored_of
+from zemm.torch._expert_places import Place
 from zemm.transformers._formats import FORMATS
 from zemm.transformers._formats.compressed_schemes import Schemes
-from zemm.transformers._formats.format import Place
 
 
 @pytest.fixture(autouse=True)

@@ -15,10 +15,11 @@ import zemm
 from support_checkpoints import in_words, llama, load, torch, transformers
 from test_transformers import layers_of
 from zemm.errors import InvalidArgumentsError, ZemmError
+from zemm.torch._expert_places import Place
 from zemm.transformers._formats import FORMATS
 from zemm.transformers._formats import patterns as matching
 from zemm.transformers._formats.compressed_schemes import Schemes
-from zemm.transformers._formats.format import Place, names_kept
+from zemm.transformers._formats.format import names_kept
 
 WEIGHTS = {"num_bits": 4, "group_size": 32, "strategy": "group", "type": "int", "symmetric": True}
 GROUP = {"targets": ["Linear"], "format": "pack-quantized", "weights": WEIGHTS}

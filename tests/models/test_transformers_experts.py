@@ -19,7 +19,7 @@ from support_process import captured
 from support_tree import ROOT
 from test_transformers import awq, gptq
 from test_transformers_compressed import KINDS
-from zemm.transformers._experts import QuantExperts
+from zemm.torch._quant_experts import QuantExperts
 from zemm.transformers._formats.format import Quantized
 from zemm.transformers._joined import joined
 

@@ -15,7 +15,7 @@ from support_gguf import finish, usual_blocks
 from test_transformers_stand_in import OwnLlama
 from zemm.models import random_gguf
 from zemm.models.shapes import Shape
-from zemm.transformers._experts import QuantExperts
+from zemm.torch._quant_experts import QuantExperts
 
 if "gguf" not in transformers.quantizers.auto.AUTO_QUANTIZER_MAPPING:
     pytest.skip("GGUF files need Transformers 5.17 or later", allow_module_level=True)
@@ -195,6 +195,24 @@ def test_scales_that_are_not_finite(tmp_path: Path) -> None:
         pytest.raises(ValueError, match=f"tensor '{name}' of the file .* not finite"),
     ):
         load(path)
+
+
+def test_saved(tmp_path: Path) -> None:
+    """Types without offsets and factors become a checkpoint of compressed-tensors, with an embedding of
+    floats."""
+    path, saved = write(tmp_path, "llama", ["Q4_0"], True, "Q8_0"), tmp_path / "saved"
+    with zemm.transformers.registered():
+        model = load(path)
+        model.save_pretrained(saved)
+        again = transformers.AutoModelForCausalLM.from_pretrained(saved)
+    assert packed(again) == packed(model)
+    assert torch.equal(logits(again), logits(model))
+    with zemm.transformers.registered():
+        other = load(write(tmp_path, "llama", ["Q4_K"]))
+    sentence = r"q_proj: it has offsets, as types of GGUF have, and pack-quantized has none: keep the .* file"
+    with pytest.raises(NotImplementedError, match=sentence):
+        other.save_pretrained(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_subclasses_stay(tmp_path: Path) -> None:

@@ -123,25 +123,3 @@ def test_a_model_without_other_parameters() -> None:
     assert report["model.embed_tokens"].note.startswith("it stays: the model has no other parameter")
     assert model.dtype == torch.float32
     assert model.generate(IDS[:, :3], max_new_tokens=2).shape == (2, 5)
-
-
-@pytest.mark.parametrize("way", ["quantize_", "ZemmConfig", "checkpoint"])
-def test_save_pretrained_refuses(way: str, tmp_path: Path) -> None:
-    if way == "quantize_":
-        model = llama()
-        zemm.torch.quantize_(model, group=32)
-    elif way == "ZemmConfig":
-        llama().save_pretrained(tmp_path / "model")
-        model = load(tmp_path / "model", quantization_config=zemm.transformers.ZemmConfig(group=32))
-    else:
-        save(tmp_path / "model", llama(), *gptq(act_order=True))
-        with zemm.transformers.registered():
-            model = load(tmp_path / "model")
-    for arguments in ({}, {"state_dict": model.state_dict()}):
-        with pytest.raises(
-            NotImplementedError, match=r"cannot save the layer model\.layers\.\d\.\w+\.\w+proj"
-        ):
-            model.save_pretrained(tmp_path / "saved", **arguments)
-    assert not (tmp_path / "saved").exists()
-    llama().save_pretrained(tmp_path / "saved")  # others save
-    torch.save(model.state_dict(), tmp_path / "state")

@@ -35,6 +35,7 @@ TESTS = [
     "test_transformers.py::test_logits[AutoRound, GPTQ]",
     "test_transformers.py::test_float_checkpoints_are_quantised",
     "test_transformers_compressed.py::test_logits",
+    "test_transformers_saving.py::test_several_files_and_again",
 ]
 OF_5 = [
     "test_transformers_experts.py::test_logits",

@@ -135,6 +135,7 @@ def public_callables() -> dict[str, Callable[..., Any]]:
                 if not part.startswith("_") and part not in inherited:
                     found[method.__qualname__] = method
     del found["PostOps.append_dw"]  # refuses whatever the arguments
+    del found["warm_up"]  # takes a module of torch
     return {name: call for name, call in found.items() if parameters_of(call)}
 
 

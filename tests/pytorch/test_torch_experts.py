@@ -13,9 +13,9 @@ import zemm
 from support_checkpoints import torch
 from zemm._layers.experts_step import ExpertsPrimitiveDesc
 from zemm._layers.gate import Gate
-from zemm.transformers._experts import QuantExperts
-from zemm.transformers._formats.format import Packed
-from zemm.transformers._gates import between, gate_of
+from zemm.torch._expert_places import Packed
+from zemm.torch._gates import between, gate_of
+from zemm.torch._quant_experts import QuantExperts
 
 EXPERTS, K, WIDTH, N = 5, 64, 96, 128
 F = torch.nn.functional

@@ -140,6 +140,16 @@ def in_words(values: NDArray[np.int64], bits: int, order: list[int] | None = Non
     return np.packbits(each.reshape(*values.shape[:-1], -1), -1, "little").view(np.int32)
 
 
+def letters(**options: Any) -> Any:
+    """A tokenizer that knows single characters."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    known = {chr(32 + i): i for i in range(95)} | {"[UNK]": 95}
+    tokenizer = Tokenizer(models.WordLevel(known, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **options)
+
+
 PROMPTS = torch.arange(24).reshape(3, 8) * 5 % VOCABULARY
 
 

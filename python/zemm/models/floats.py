@@ -12,7 +12,7 @@ import zemm
 from zemm.errors import UnimplementedError
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
-from zemm.transformers._experts import QuantExperts
+from zemm.torch._quant_experts import QuantExperts
 
 
 def put_floats(net: Any) -> Any:

@@ -21,5 +21,14 @@ from zemm.torch._module import QuantLinear
 from zemm.torch._quantize import quantize_
 from zemm.torch._report import QuantizedLayer, QuantizeReport
 from zemm.torch._threads import share_cores
+from zemm.torch._warm_up import warm_up
 
-__all__ = ["QuantEmbedding", "QuantLinear", "QuantizeReport", "QuantizedLayer", "quantize_", "share_cores"]
+__all__ = [
+    "QuantEmbedding",
+    "QuantLinear",
+    "QuantizeReport",
+    "QuantizedLayer",
+    "quantize_",
+    "share_cores",
+    "warm_up",
+]

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from zemm.errors import InvalidArgumentsError
+from zemm.torch._compressed import Checkpoint
 from zemm.torch._module import QuantLinear
 from zemm.torch._obstacles import obstacle
 from zemm.torch._operator import embedding
@@ -88,6 +89,10 @@ class QuantEmbedding(StandIn, torch.nn.Embedding):
     def weight(self) -> torch.Tensor:
         """[num_embeddings, embedding_dim]"""
         return self.table._weight(self.dtype)
+
+    def _store(self, name: str, checkpoint: Checkpoint) -> None:
+        """Put the rows into a checkpoint, as floats."""
+        checkpoint.floats[f"{name}.weight"] = self.weight.clone()
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         super()._apply(fn, recurse)

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A module that has a layer, whose bytes are its buffers (zemm.torch._parts)."""
 
+from collections.abc import Iterator
 from itertools import zip_longest
 from operator import is_
 from typing import Any
 
 import torch
 
+from zemm._arrays.torch_tensors import HOST
 from zemm.linear import Linear
+from zemm.primitive import PrimitiveDesc
 from zemm.torch._found import remember
 from zemm.torch._parts import COUNTS, NAMES, parts_of
-from zemm.torch._saving import refuse_to_save
+from zemm.torch._saving import save_compressed
 from zemm.torch._stand_in import dtype_after
 
 PARTS = tuple(f"_{name}" for name in NAMES)
@@ -26,14 +29,14 @@ class LayerModule(torch.nn.Module):
     _kept: dict[Any, torch.Tensor]  # what others read, made of the own parts
 
     def _clear(self) -> None:
-        refuse_to_save(LayerModule)
+        save_compressed(LayerModule)
         self.layer = None
         self._own_parts, self._kept = [], {}
         for name in PARTS:
             self.register_buffer(name, None, persistent=False)
 
     def _set(self, layer: Linear) -> None:
-        refuse_to_save(LayerModule)
+        save_compressed(LayerModule)
         self.layer = layer
         parts = parts_of(layer)
         self._own_parts, self._kept = parts if remember(parts, layer) else [], {}
@@ -44,6 +47,15 @@ class LayerModule(torch.nn.Module):
         """The layer as the operators take it."""
         parts: Any = [getattr(self, name) for name in PARTS]
         return parts if parts[-1] is not None else parts[: COUNTS[0]]
+
+    def _descs(self, rows: int) -> Iterator[PrimitiveDesc]:
+        """The executions of a call with an x of float_dtype. rows: of each expert, if there are some."""
+        self._tensors()
+        layer: Any = self.layer
+        given = HOST.type_name(torch.empty(0, dtype=self.float_dtype), "x")
+        types = layer._src_dtype(given), layer._dst_dtype(given)
+        found: Iterator[PrimitiveDesc] = layer._calls.descs(rows * (layer.experts or 1), *types, None, True)
+        return found
 
     def _has_own_parts(self) -> bool:
         """Whether the buffers are the layer's own bytes, and no others that a program has put there."""

@@ -15,6 +15,7 @@ from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch import _torchao
 from zemm.torch._calls import NUMBERS, keep_call
+from zemm.torch._compressed import Checkpoint, refusal
 from zemm.torch._layer_module import PARTS, LayerModule
 from zemm.torch._obstacles import obstacle
 from zemm.torch._operator import embedding, is_dispatched
@@ -53,6 +54,8 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
     A program of torch.export has the packed weights. Another process needs only `import zemm.torch`
     to load and run it; a machine that wants another layout packs them again at the first call.
     """
+
+    is_part = False  # whether other processes have the rest of the layer (zemm.torch.parallel)
 
     @overload
     def __init__(self, layer: Linear, /) -> None: ...
@@ -254,6 +257,15 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
                 error_msgs.append(str(error))
                 return
         self._set(layer)
+
+    def _store(self, name: str, checkpoint: Checkpoint) -> None:
+        """Put the layer into a checkpoint. ValueError: the module is empty. NotImplementedError: the
+        checkpoint cannot hold it."""
+        self._tensors()
+        assert self.layer is not None
+        if self.is_part:
+            raise refusal(name, "this process has a part of it: save the model before it is cut")
+        checkpoint.add_layer(name, self.layer.weights, self.layer.bias)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_engine": None}

@@ -41,7 +41,7 @@ def obstacles(model: torch.nn.Module, *, slow: bool = True) -> dict[int, str]:
     for key, module in layers.items():
         if (reason := obstacle(module, owners[key])) is not None:
             found[key] = reason
-    for reasons in (_adapters(model), readers(model, writes_only=not slow)):
+    for reasons in (adapters(model), readers(model, writes_only=not slow)):
         for key, reason in reasons.items():
             if key in layers:
                 found.setdefault(key, reason)
@@ -92,7 +92,7 @@ def _obstacles(module: Any, owners: Iterable[torch.nn.Module]) -> Iterator[str]:
         yield f"its weight has shape {tuple(weight.shape)}: nothing to multiply"
 
 
-def _adapters(model: torch.nn.Module) -> dict[int, str]:
+def adapters(model: torch.nn.Module) -> dict[int, str]:
     """Layers of the adapters of the package peft, beside the layers that these adapt."""
     tuners = sys.modules.get("peft.tuners.tuners_utils")
     if tuners is None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.torch.quantize_(): replaces the linear layers of a model, and its experts."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +13,10 @@ from zemm.dtypes import dtype_name
 from zemm.errors import InvalidArgumentsError, UnimplementedError
 from zemm.torch import _torchao
 from zemm.torch._embedding import QuantEmbedding
+from zemm.torch._expert_places import ExpertsPlace, names_of, place_of
 from zemm.torch._module import QuantLinear
 from zemm.torch._obstacles import is_layer, obstacles
+from zemm.torch._quant_experts import quantised_experts
 from zemm.torch._report import QuantizedLayer, QuantizeReport
 from zemm.torch._stand_in import StandIn
 from zemm.torch._threads import share_cores
@@ -87,7 +88,7 @@ def quantize_(
             _make(place, places, wanted, made)
         for mixture in mixtures:
             begin(mixture.name)
-            _make_experts(mixture, wanted, made)
+            _make_experts(model, mixture, wanted, made)
     rows = [(place.name, _row(place, made)) for place in places]
     for mixture in mixtures:
         rows += [(mixture.name, row) for row in _rows_of_experts(mixture, made, arguments)]
@@ -115,11 +116,11 @@ class _Place:
 
 @dataclass
 class _Mixture:
-    """The experts of a model of Transformers. place: what zemm.transformers knows of them; None: nothing."""
+    """The experts of a model of Transformers. place: what zemm knows of them; None: nothing."""
 
     name: str
     module: torch.nn.Module
-    place: Any
+    place: ExpertsPlace | None
 
 
 @dataclass(frozen=True)
@@ -160,10 +161,6 @@ def _places_of(model: torch.nn.Module, embeddings: bool) -> list[_Place]:
 
 
 def _mixtures_of(model: torch.nn.Module) -> list[_Mixture]:
-    if "transformers" not in sys.modules:
-        return []
-    from zemm.transformers._expert_places import place_of
-
     return [
         _Mixture(name, module, place_of(name, module))
         for name, module in model.named_modules()
@@ -224,10 +221,8 @@ def _make(place: _Place, places: list[_Place], wanted: _Wanted, made: _Made) -> 
     made.given[key] = arguments["bits"], min(arguments["group"] or k, k)
 
 
-def _make_experts(mixture: _Mixture, wanted: _Wanted, made: _Made) -> None:
+def _make_experts(model: torch.nn.Module, mixture: _Mixture, wanted: _Wanted, made: _Made) -> None:
     """Make the module that replaces experts, or note why there is none."""
-    from zemm.transformers._experts_loading import quantised_experts
-
     module, key = mixture.module, id(mixture.module)
     if mixture.place is None:
         made.notes[key] = "it stays: zemm knows experts behind the experts interface of Transformers only"
@@ -239,7 +234,7 @@ def _make_experts(mixture: _Mixture, wanted: _Wanted, made: _Made) -> None:
         made.notes[key] = "it stays: experts on the device meta have no values"
         return
     try:
-        new = quantised_experts(module, mixture.place, wanted.arguments)
+        new = quantised_experts(module, mixture.place, names_of(model, mixture.place), wanted.arguments)
     except UnimplementedError as error:
         made.notes[key] = str(error)
         return

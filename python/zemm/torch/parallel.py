@@ -71,6 +71,7 @@ class _Style(ParallelStyle):
     def _apply(self, module: torch.nn.Module, device_mesh: DeviceMesh) -> torch.nn.Module:
         self.check(module, device_mesh)
         self._cut(module, device_mesh)
+        module.is_part = device_mesh.size() > 1
         return module
 
     def check(self, module: torch.nn.Module, mesh: DeviceMesh) -> None:

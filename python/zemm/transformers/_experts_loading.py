@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts placeholders where a model has experts that a checkpoint has quantised."""
 
-from collections.abc import Callable, Iterable, Mapping
-from copy import copy
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
 from zemm.errors import UnimplementedError
-from zemm.linear import Linear
-from zemm.torch._module import ACTIVATIONS
+from zemm.torch._expert_places import ExpertsPlace, Names, Parts, Place, layers_of, parts_of, place_of
+from zemm.torch._quant_experts import experts_module
 from zemm.transformers._checkpoint import Checkpoint
-from zemm.transformers._expert_places import ExpertsPlaceholder, Parts, layers_of, parts_of, place_of
-from zemm.transformers._experts import QuantExperts
+from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._formats.format import (
     FLOATS,
-    ExpertsPlace,
     Format,
-    Packed,
-    Place,
     Quantized,
     Tensors,
     Wanted,
@@ -78,7 +73,8 @@ class Experts:
                     self._put(place, self._of_each(module, place, parts, checkpoint, options))
                     self._placed.append(parts)
             elif not self._format.keeps(place.name) and _has_any(checkpoint, place.name, wanted):
-                self._put(place, self._of_one_tensor(module, place, wanted, checkpoint, options))
+                names = None if parts is None else parts.names
+                self._put(place, self._of_one_tensor(module, place, names, wanted, checkpoint, options))
 
     def _is_quantised(self, place: ExpertsPlace, parts: Parts, checkpoint: Checkpoint) -> bool:
         found = [self._is_stored(own, checkpoint) for _, _, own in layers_of(place, parts)]
@@ -102,6 +98,7 @@ class Experts:
         self,
         module: torch.nn.Module,
         place: ExpertsPlace,
+        names: Names | None,
         wanted: dict[str, Wanted],
         checkpoint: Checkpoint,
         options: dict[str, Any],
@@ -115,7 +112,7 @@ class Experts:
             biases = tensors.get(up_bias), tensors.get(down_bias)
             with packing(f"the experts {place.name}"):
                 layers = self._format.layers_of_experts(place, tensors, biases, **options)
-            return experts_module(module, *layers)
+            return experts_module(module, *layers, names)
 
         return placeholder_of(module, place.name, wanted, checkpoint, self._format.reason(place.up), build)
 
@@ -146,7 +143,9 @@ class Experts:
             up = joined([[own[part] for part in parts.up] for own in arrived], place.name)
             down = joined([[own[parts.down]] for own in arrived], place.name)
             with packing(f"the experts {place.name}"):
-                return experts_module(module, up.pack(None, **options), down.pack(None, **options))
+                return experts_module(
+                    module, up.pack(None, **options), down.pack(None, **options), parts.names
+                )
 
         return ExpertsPlaceholder(module, place, parts, placeholder, build)
 
@@ -175,23 +174,3 @@ def placeholder_of(
 def _has_any(checkpoint: Checkpoint, name: str, keys: Iterable[str]) -> bool:
     """Whether a checkpoint has a tensor of a module. True: nothing is known of it."""
     return not checkpoint.is_known() or any(f"{name}.{key}" in checkpoint for key in keys)
-
-
-def quantised_experts(module: Any, place: ExpertsPlace, arguments: Mapping[str, Any]) -> QuantExperts:
-    """The module of float experts. arguments: of zemm.Linear.from_float(); activation None: the type of the
-    weights."""
-    options = {**arguments, "transposed": not place.is_transposed}
-    layers = []
-    for own in (place.up, place.down):
-        weight, bias = module._parameters[own.key], module._parameters.get(f"{own.key}_bias")
-        options["activation"] = arguments["activation"] or ACTIVATIONS.get(weight.dtype, "f32")
-        tensors = [None if tensor is None else tensor.detach() for tensor in (weight, bias)]
-        layers.append(Packed(Linear.from_float(*tensors, **options)))
-    return experts_module(module, *layers)
-
-
-def experts_module(original: torch.nn.Module, up: Packed, down: Packed) -> QuantExperts:
-    """The module that replaces `original`."""
-    without = copy(original)  # the placeholder still has the shapes of its parameters
-    without._parameters = {}
-    return QuantExperts(up, down, without)

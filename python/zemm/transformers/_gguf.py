@@ -28,10 +28,9 @@ from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS
 from zemm.linear import Linear
 from zemm.torch import QuantEmbedding, QuantLinear
+from zemm.torch._expert_places import Packed, names_of, place_of
 from zemm.torch._obstacles import obstacles
-from zemm.transformers._expert_places import place_of
-from zemm.transformers._experts_loading import experts_module
-from zemm.transformers._formats.format import Packed
+from zemm.torch._quant_experts import experts_module
 from zemm.transformers._modules import activation_of
 from zemm.transformers._parallel import refuse_several
 from zemm.transformers._placeholder import standing_for
@@ -204,8 +203,8 @@ class _Loader:
                         f"tensor {tensor.name!r} of the file has shape {tensor.shape}, but {own.name} of the"
                         f" model needs {sizes}"
                     )
-            layers = (Packed(self._layer(path, tensor, None, None)) for tensor in (both, down))
-            self.modules[path] = experts_module(module, *layers)
+            packed = [Packed(self._layer(path, tensor, None, None)) for tensor in (both, down)]
+            self.modules[path] = experts_module(module, packed[0], packed[1], names_of(self._model, place))
             taken.update(names)
         return taken
 

@@ -11,6 +11,7 @@ import torch
 from zemm.errors import ZemmError
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
+from zemm.torch._compressed import IN_ANOTHER_ORDER, Checkpoint, refusal
 from zemm.torch._module import ACTIVATIONS
 from zemm.torch._stand_in import LayerTensor, StandIn
 from zemm.words import Activation
@@ -66,6 +67,9 @@ class ReorderedLinear(StandIn, torch.nn.Linear):
     @property
     def bias(self) -> torch.Tensor | None:
         return self.linear.bias
+
+    def _store(self, name: str, checkpoint: Checkpoint) -> None:
+        raise refusal(name, IN_ANOTHER_ORDER)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = self.linear(x.index_select(-1, self.columns))

@@ -13,12 +13,13 @@ from transformers.quantizers.base import HfQuantizer
 
 from zemm.errors import InvalidArgumentsError, UnimplementedError, missing_package
 from zemm.torch import share_cores
+from zemm.torch._expert_places import Place
 from zemm.torch._obstacles import is_layer, obstacles
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts, placeholder_of, wanted_of
 from zemm.transformers._formats import FORMATS, Floats
-from zemm.transformers._formats.format import FLOATS, Format, Place, Tensors, Wanted
+from zemm.transformers._formats.format import FLOATS, Format, Tensors, Wanted
 from zemm.transformers._growing_cache import give_room
 from zemm.transformers._modules import activation_of, is_kept_in_f32, module_of, packing
 from zemm.transformers._parallel import part_of

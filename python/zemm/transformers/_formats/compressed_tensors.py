@@ -23,10 +23,11 @@ from zemm._arrays.operands import groups_of
 from zemm._library.codes import join, split
 from zemm._library.lists import TYPES
 from zemm.errors import InvalidArgumentsError
+from zemm.torch._expert_places import Place
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._formats import words
 from zemm.transformers._formats.compressed_schemes import MXFP4, MXFP8, NVFP4, PACKED, Scheme, Schemes
-from zemm.transformers._formats.format import FLOATS, Format, Place, Quantized, Tensors, Wanted
+from zemm.transformers._formats.format import FLOATS, Format, Quantized, Tensors, Wanted
 from zemm.words import DataType
 
 Shape = tuple[int, ...]
@@ -167,6 +168,8 @@ def _in_order(found: Quantized, place: Place, group: int, g_idx: torch.Tensor) -
 def _integers(packed: torch.Tensor, bits: int, k: int, signed: bool) -> tuple[NDArray[Any], DataType]:
     """The values [N, K], or [N, K / 2] of a 4-bit type. Where a type has as many bits as the values, these
     are the bytes of the checkpoint."""
+    if bits == 2 and not signed and k % 4 == 0:
+        return words.bytes_of(packed)[:, : k // 4], "u2"
     is_small = bits <= 4 and k % 2 == 0
     if bits == 8 or (bits == 4 and is_small):
         values = words.bytes_of(packed)[:, : k * bits // 8]

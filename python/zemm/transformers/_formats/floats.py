@@ -7,16 +7,8 @@ from typing import Any
 import torch
 
 from zemm.linear import Linear
-from zemm.transformers._formats.format import (
-    FLOATS,
-    Biases,
-    ExpertsPlace,
-    Format,
-    Packed,
-    Place,
-    Tensors,
-    Wanted,
-)
+from zemm.torch._expert_places import ExpertsPlace, Packed, Place
+from zemm.transformers._formats.format import FLOATS, Biases, Format, Tensors, Wanted
 
 
 class Floats(Format):

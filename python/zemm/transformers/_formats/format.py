@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
+from zemm.torch._expert_places import ExpertsPlace, Packed, Place
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._formats.entries import CONFIG, entry
 from zemm.transformers._formats.patterns import pattern
@@ -22,21 +23,6 @@ from zemm.words import DataType
 Tensors = dict[str, torch.Tensor]
 Biases = tuple[torch.Tensor | None, torch.Tensor | None]
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
-
-
-@dataclass(frozen=True)
-class Place:
-    """A linear layer of a model: its name, its sizes, and whether it has a bias."""
-
-    name: str
-    in_features: int
-    out_features: int
-    has_bias: bool
-
-    @property
-    def key(self) -> str:
-        """The last part of the name."""
-        return self.name.rpartition(".")[2]
 
 
 @dataclass(frozen=True)
@@ -67,28 +53,6 @@ class Wanted:
 
     def __str__(self) -> str:
         return f"{' or '.join(map(_kind, self.dtypes))} {self.shape}"
-
-
-@dataclass(frozen=True)
-class ExpertsPlace:
-    """Experts of a model that are one module: its name, their number, and the layers of each, the first with
-    its gate. The names of these layers are those of their weights in the model: [E, N, K] or, with
-    is_transposed, [E, K, N]."""
-
-    name: str
-    count: int
-    up: Place
-    down: Place
-    is_transposed: bool
-
-
-@dataclass(frozen=True)
-class Packed:
-    """A layer, and which columns of x it multiplies, in its order; None: all, as they come. [E, K] of a layer
-    with experts."""
-
-    layer: Linear
-    columns: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ import torch
 
 from zemm._library.codes import join, split
 from zemm.errors import InvalidArgumentsError
+from zemm.torch._expert_places import Place
 from zemm.transformers._formats import words
 from zemm.transformers._formats.entries import setting
-from zemm.transformers._formats.format import FLOATS, Place, Quantized, Tensors, Wanted
+from zemm.transformers._formats.format import FLOATS, Quantized, Tensors, Wanted
 from zemm.transformers._formats.overrides import GroupedFormat
 
 

@@ -10,16 +10,8 @@ from typing import Any
 import torch
 
 from zemm.errors import InvalidArgumentsError
-from zemm.transformers._formats.format import (
-    Biases,
-    ExpertsPlace,
-    Format,
-    Packed,
-    Place,
-    Quantized,
-    Tensors,
-    Wanted,
-)
+from zemm.torch._expert_places import ExpertsPlace, Packed, Place
+from zemm.transformers._formats.format import Biases, Format, Quantized, Tensors, Wanted
 
 _GROUP = 32
 

@@ -4,9 +4,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from zemm.torch._expert_places import Place
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._formats.entries import CONFIG, entry, group_setting, objects, setting
-from zemm.transformers._formats.format import Format, Place
+from zemm.transformers._formats.format import Format
 from zemm.transformers._formats.patterns import pattern
 
 

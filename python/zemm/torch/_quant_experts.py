@@ -5,16 +5,21 @@ It is called as modules behind Transformers' experts interface are: with the tok
 token and their weights. Rows are sorted by expert, so that one matmul multiplies those of all.
 """
 
+from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import torch
 
 from zemm.errors import InvalidArgumentsError
+from zemm.linear import Linear
+from zemm.torch._compressed import IN_ANOTHER_ORDER, Checkpoint, refusal
+from zemm.torch._expert_places import ExpertsPlace, Names, Packed, Place
 from zemm.torch._experts import run
+from zemm.torch._gates import between, gate_of
 from zemm.torch._layer_module import LayerModule
+from zemm.torch._module import ACTIVATIONS
 from zemm.torch._operator import is_dispatched
-from zemm.transformers._formats.format import Packed
-from zemm.transformers._gates import between, gate_of
 
 
 class ExpertsLayer(LayerModule):
@@ -40,11 +45,13 @@ class QuantExperts(torch.nn.Module):
     """y = sum over the experts of a token of weight * down(between(up(x))). Inference only.
 
     up: the first layers, gates and what they are applied to in one product. down: the last ones. original:
-    the module that is replaced, without its weights: it has what is between the products.
+    the module that is replaced, without its weights: it has what is between the products. names: of the
+    first and the last layers of an expert in checkpoints; None: these have all experts in one tensor.
     """
 
-    def __init__(self, up: Packed, down: Packed, original: Any) -> None:
+    def __init__(self, up: Packed, down: Packed, original: Any, names: Names | None) -> None:
         super().__init__()
+        self._names = names
         self.up, self.down, self.original = ExpertsLayer(up), ExpertsLayer(down), original
         self.num_experts: int = up.layer.weights.dims[0]
         self.in_features, self.out_features = up.layer.in_features, down.layer.out_features
@@ -77,6 +84,22 @@ class QuantExperts(torch.nn.Module):
         )
         return y
 
+    def _warm_up(self) -> None:
+        """Build the kernels of the steps around the products, with weights of both types that models have."""
+        x, index = torch.zeros(1, self.in_features, dtype=self.up.float_dtype), torch.zeros(1, 1).long()
+        for dtype in {torch.float32, x.dtype}:
+            self.forward(x, index, torch.ones(1, 1, dtype=dtype))
+
+    def _store(self, name: str, checkpoint: Checkpoint) -> None:
+        """Put the layers into a checkpoint. NotImplementedError: it cannot hold them."""
+        for part, names in zip((self.up, self.down), self._names or ([], []), strict=True):
+            layer: Any = part.layer
+            if not names or layer.bias is not None:
+                raise refusal(name, "it has all experts in one tensor, or biases: keep the checkpoint")
+            if part.columns is not None:
+                raise refusal(name, IN_ANOTHER_ORDER)
+            checkpoint.add_experts(name, layer.weights, names)
+
     @torch.compiler.disable
     def _in_steps(
         self, hidden_states: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor
@@ -99,3 +122,28 @@ class QuantExperts(torch.nn.Module):
 
     def extra_repr(self) -> str:
         return f"up: {self.up.layer!r}, down: {self.down.layer!r}"
+
+
+def quantised_experts(
+    module: Any, place: ExpertsPlace, names: Names | None, arguments: Mapping[str, Any]
+) -> QuantExperts:
+    """The module of float experts. names: as in QuantExperts. arguments: of zemm.Linear.from_float();
+    activation None: the type of the weights."""
+    options = {**arguments, "transposed": not place.is_transposed}
+
+    def quantised(own: Place) -> Packed:
+        weight, bias = module._parameters[own.key], module._parameters.get(f"{own.key}_bias")
+        options["activation"] = arguments["activation"] or ACTIVATIONS.get(weight.dtype, "f32")
+        tensors = [None if tensor is None else tensor.detach() for tensor in (weight, bias)]
+        return Packed(Linear.from_float(*tensors, **options))
+
+    return experts_module(module, quantised(place.up), quantised(place.down), names)
+
+
+def experts_module(original: torch.nn.Module, up: Packed, down: Packed, names: Names | None) -> QuantExperts:
+    """The module that replaces `original`."""
+    without = copy(original)  # a placeholder still has the shapes of its parameters
+    without._parameters = {}
+    made = QuantExperts(up, down, without, names)
+    made.up.float_dtype = made.down.float_dtype = next(original.parameters()).dtype
+    return made
