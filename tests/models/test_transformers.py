@@ -300,9 +300,9 @@ def test_max_memory(device_map: str, tmp_path: Path, caplog: pytest.LogCaptureFi
     assert caplog.text.count("max_memory has no effect") == 1
     torch.testing.assert_close(logits(loaded), logits(reference), rtol=1e-4, atol=1e-4)
     load(tmp_path / "gptq", device_map=device_map)
-    reference.save_pretrained(tmp_path / "float")
-    with pytest.raises(ValueError, match="offload_dir"):
-        load(tmp_path / "float", **options)
+    if not IS_VERSION_4:  # which refuses that
+        reference.save_pretrained(tmp_path / "float")
+        assert load(tmp_path / "float", **options).hf_device_map == {"": "disk"}
     assert caplog.text.count("max_memory has no effect") == 1
 
 
