@@ -70,3 +70,14 @@ def test_linear_layers_in_int8(tmp_path: Path, engine: zemm.Engine, weights: str
     got, want = (np.load(tmp_path / name / "y.npy") for name in ("zemm", "own"))
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-5)
     assert own_difference < 0.05
+
+
+def test_layers_that_zemm_lacks(tmp_path: Path) -> None:
+    """The log names the primitive. Paddle computes such layers itself, if oneDNN gets linear layers only."""
+    own = os.environ | {"LD_PRELOAD": str(LIBRARY)}
+    done = captured([PYTHON, PROGRAM, tmp_path, "softmax"], env=own, timeout=300)
+    assert done.returncode != 0
+    assert done.stdout.count("onednn_verbose,v1,primitive,error,unimplemented,zemm has no softmax: ") == 1
+    assert "std::exception" in done.stderr
+    _, difference, _ = products(tmp_path, "softmax", "fc", FLAGS_enable_pir_api=0, LD_PRELOAD=LIBRARY)
+    assert difference < 1e-5

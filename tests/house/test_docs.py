@@ -18,6 +18,7 @@ DOCUMENTS = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "docs/coming_from.md",
     "docs/compat.md",
     "docs/design.md",
     "docs/driver.md",
@@ -80,6 +81,14 @@ def test_layers_page(section: str, package: str | None, tmp_path: Path) -> None:
     if package:
         pytest.importorskip(package, reason=f"needs the package {package}")
     run_snippet(section, "docs/layers.md", tmp_path)
+
+
+@pytest.mark.parametrize(("number", "package"), [(0, "transformers"), (1, "torch"), (2, "torchao")])
+def test_page_for_users_of_others(number: int, package: str, tmp_path: Path) -> None:
+    pytest.importorskip(package, reason=f"needs the package {package}")
+    snippets = re.findall(r"(?ms)^```python\n(.*?)^```$", text_of("docs/coming_from.md"))
+    (tmp_path / "snippet.py").write_text(snippets[number])
+    run(sys.executable, "snippet.py", cwd=tmp_path)
 
 
 def test_python_page() -> None:

@@ -284,10 +284,26 @@ def test_devices_that_are_refused() -> None:
     from transformers.quantizers.auto import AutoHfQuantizer
 
     quantizer = AutoHfQuantizer.from_config(gptq()[0])
-    for device_map in (None, "auto", "cpu", {"": torch.device("cpu")}):
+    for device_map in (None, "cpu", {"": torch.device("cpu")}):
         assert quantizer.update_device_map(device_map) is None
     with pytest.raises(ValueError, match="device_map has 'cuda:0': the layers of zemm take tensors"):
         quantizer.update_device_map({"model": "cpu", "lm_head": torch.device("cuda:0")})
+
+
+@pytest.mark.parametrize("device_map", ["auto", "sequential"])
+def test_max_memory(device_map: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It changes nothing, and a warning says so. Models without zemm's layers get none."""
+    pytest.importorskip("accelerate", reason="needs the package accelerate")
+    reference = save(tmp_path / "gptq", llama(), *gptq())
+    options = {"device_map": device_map, "max_memory": {"cpu": "1KB"}}
+    loaded = load(tmp_path / "gptq", **options)
+    assert caplog.text.count("max_memory has no effect") == 1
+    torch.testing.assert_close(logits(loaded), logits(reference), rtol=1e-4, atol=1e-4)
+    load(tmp_path / "gptq", device_map=device_map)
+    if not IS_VERSION_4:  # which refuses that
+        reference.save_pretrained(tmp_path / "float")
+        load(tmp_path / "float", **options)
+    assert caplog.text.count("max_memory has no effect") == 1
 
 
 def test_transformers_gets_its_quantizers_back() -> None:

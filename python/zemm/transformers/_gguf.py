@@ -31,10 +31,11 @@ from zemm.torch import QuantEmbedding, QuantLinear
 from zemm.torch._expert_places import Packed, names_of, place_of
 from zemm.torch._obstacles import obstacles
 from zemm.torch._quant_experts import experts_module
+from zemm.transformers._device_map import on_the_host
 from zemm.transformers._modules import activation_of
 from zemm.transformers._parallel import refuse_several
 from zemm.transformers._placeholder import standing_for
-from zemm.transformers._quantizer import on_the_host, prepare_to_run, tied_modules
+from zemm.transformers._quantizer import prepare_to_run, tied_modules
 from zemm.words import Activation
 
 

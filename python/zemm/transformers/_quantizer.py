@@ -16,6 +16,7 @@ from zemm.torch import share_cores
 from zemm.torch._expert_places import Place
 from zemm.torch._obstacles import is_layer, obstacles
 from zemm.transformers._checkpoint import Checkpoint
+from zemm.transformers._device_map import on_the_host
 from zemm.transformers._expert_places import ExpertsPlaceholder
 from zemm.transformers._experts_loading import Experts, placeholder_of, wanted_of
 from zemm.transformers._formats import FORMATS, Floats
@@ -33,17 +34,6 @@ _QUANTISED = ("qweight", "weight_packed", "weight_scale")
 # all have address 0, also a parameter that the checkpoint lacks.
 _TIES_BY_POINTER = "_adjust_tied_keys_with_tied_pointers"
 IS_VERSION_4 = hasattr(HfQuantizer, "update_expected_keys")
-
-
-def on_the_host(device_map: Any) -> None:
-    """No device map, as all is on the host. ValueError: the user has named another device."""
-    places = device_map.values() if isinstance(device_map, dict) else [device_map]
-    wanted = {str(place) for place in places if place is not None}
-    if others := sorted(wanted - {"cpu", "auto", "balanced", "balanced_low_0", "sequential"}):
-        raise InvalidArgumentsError(
-            f"device_map has {others[0]!r}: the layers of zemm take tensors of the host, so leave it out"
-            " or give 'cpu'"
-        )
 
 
 def tied_modules(model: Any) -> set[str]:

@@ -11,9 +11,10 @@ from zemm.errors import UnimplementedError
 from zemm.torch import QuantLinear
 from zemm.torch._obstacles import obstacles
 from zemm.torch._torchao import is_torchao, problem_of
+from zemm.transformers._device_map import on_the_host
 from zemm.transformers._modules import packing
 from zemm.transformers._parallel import refuse_several
-from zemm.transformers._quantizer import on_the_host, prepare_to_run
+from zemm.transformers._quantizer import prepare_to_run
 from zemm.words import Activation
 
 
