@@ -198,6 +198,16 @@ def test_experts(kind: str, bits: int, tmp_path: Path) -> None:
     assert (found - expected).abs().max() < 1e-2 * expected.abs().max()
 
 
+@pytest.mark.skipif(IS_VERSION_4, reason="there experts are layers")
+def test_experts_that_were_quantised_in_place(tmp_path: Path) -> None:
+    model = mixture("Mixtral")
+    zemm.torch.quantize_(model, bits=4, group=32, symmetric=True)
+    model.save_pretrained(tmp_path)
+    with zemm.transformers.registered():
+        again = load(tmp_path)
+    assert torch.equal(logits(again), logits(model))
+
+
 def with_layer(layer: zemm.Linear) -> Any:
     model = llama()
     model.model.layers[1].mlp.up_proj = zemm.torch.QuantLinear(layer)

@@ -49,7 +49,7 @@ class QuantExperts(torch.nn.Module):
     first and the last layers of an expert in checkpoints; None: these have all experts in one tensor.
     """
 
-    def __init__(self, up: Packed, down: Packed, original: Any, names: Names | None) -> None:
+    def __init__(self, up: Packed, down: Packed, original: Any, names: Names | None = None) -> None:
         super().__init__()
         self._names = names
         self.up, self.down, self.original = ExpertsLayer(up), ExpertsLayer(down), original
