@@ -229,6 +229,19 @@ def cut(folder: Path) -> Any:
     return model
 
 
+def tied_forever(kind: str) -> Callable[[Path], Any]:
+    """T5's config has a head that is tied, and SwitchTransformers scales what goes into such a head."""
+
+    def make(folder: Path) -> Any:
+        sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4, "vocab_size": 64}
+        config = getattr(transformers, f"{kind}Config")(**sizes, num_experts=2)
+        model = getattr(transformers, f"{kind}ForConditionalGeneration")(config)
+        zemm.torch.quantize_(model, group=16)
+        return model
+
+    return make
+
+
 class Other(torch.Tensor):  # type: ignore[misc]
     """As torchao has for weights."""
 
@@ -276,6 +289,11 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "a part": (cut, "model.layers.0.mlp.up_proj: this process has a part of it"),
     "no plain tensor": (with_other_tensor, "model.norm.weight: it is a Other, not a plain tensor"),
+    "T5": (tied_forever("T5"), "a T5ForConditionalGeneration computes something else if they are not tied"),
+    "SwitchTransformers": (
+        tied_forever("SwitchTransformers"),
+        "a SwitchTransformersForConditionalGeneration computes something else if they are not tied: quantise",
+    ),
     "only embeddings": (only_embeddings, "the model has nothing else that is quantised"),
     "adapters": (with_adapters, "a model that has adapters of peft"),
     "experts with zero points": (

@@ -7,6 +7,7 @@ format cannot hold is refused, before anything is written.
 """
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -76,6 +77,12 @@ def _compressed(
             made.separate()
             for config in _configs_of(model):
                 stack.enter_context(_changed(config, tie_word_embeddings=False))
+                if _computes_by_ties(model, config):
+                    raise refusal(
+                        "the head or the embedding",
+                        f"a {type(model).__name__} computes something else if they are not tied: quantise it"
+                        " without them, by filter=",
+                    )
         yield made.floats | made.packed
 
 
@@ -116,6 +123,13 @@ def _configs_of(model: torch.nn.Module) -> Iterator[Any]:
     """The configs of a model and its parts that say that weights are tied."""
     configs = {id(config): config for part in model.modules() if (config := getattr(part, "config", None))}
     return (config for config in configs.values() if getattr(config, "tie_word_embeddings", False))
+
+
+def _computes_by_ties(model: Any, config: Any) -> bool:
+    """Whether a config does not keep that nothing is tied, or the model asks it at each call."""
+    forward: Any = inspect.unwrap(type(model).forward)
+    is_tied = type(config).from_dict(config.to_dict()).tie_word_embeddings
+    return is_tied or "tie_word_embeddings" in forward.__code__.co_names
 
 
 @contextmanager
