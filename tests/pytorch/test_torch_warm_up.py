@@ -39,7 +39,7 @@ print(len(warmed), kernels() - warmed)
 """
 
 
-@pytest.mark.parametrize("kind", ["layers", "experts"])
+@pytest.mark.parametrize("kind", ["layers", pytest.param("experts", marks=pytest.mark.full)])
 def test_later_calls_build_nothing(kind: str, tmp_path: Path) -> None:
     paths = [str(ROOT / "tests" / name) for name in ("support", "models")]
     env = {**os.environ, "ZEMM_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(paths)}
