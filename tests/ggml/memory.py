@@ -32,7 +32,8 @@ def cost(file: Path, job: str, way: str) -> tuple[float, float]:
     """MB and seconds of a process."""
     command = [str(BIN / "llama-bench"), "-m", str(file), *JOBS[job], "-r", "1"]
     start = time.monotonic()
-    process = subprocess.Popen(command, env=os.environ | WAYS[way], stdout=subprocess.DEVNULL)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, env=os.environ | WAYS[way], **quiet)
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0
     return usage.ru_maxrss / 1e3, time.monotonic() - start
