@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 import zemm
 from readme import block
-from safetensors.torch import load_file
-from support_checkpoints import llama, load, logits, save, torch, transformers
+from support_checkpoints import llama, load, load_file, logits, save, torch, transformers
 from support_compressed import compressed
 from support_experts import mixture
 from test_transformers import awq, gptq
