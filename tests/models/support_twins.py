@@ -160,7 +160,7 @@ def _is_float(module: Any) -> bool:
 
 
 def _give_weights(quantised: Any, twin: Any) -> int:
-    """Give a float model the weights of a quantised one. Returns the number of its quantised modules."""
+    """Give a float model the weights of a quantised one. Returns the number of its quantised layers."""
     count = 0
     for name, module in quantised.named_modules():
         if isinstance(module, QuantLinear):
@@ -169,7 +169,7 @@ def _give_weights(quantised: Any, twin: Any) -> int:
             layers = [module.up.layer, module.down.layer]
         else:
             continue
-        count += 1
+        count += len(layers)
         for layer in layers:
             _set_weights(twin.get_submodule(name), layer, name)
     return count
