@@ -164,12 +164,14 @@ def _mixtures_of(model: torch.nn.Module) -> list[_Mixture]:
     return [
         _Mixture(name, module, place_of(name, module))
         for name, module in model.named_modules()
-        if name and any(weight.ndim == 3 for weight in _weights_of_experts(module).values())
+        if name and _weights_of_experts(module)
     ]
 
 
 def _weights_of_experts(module: torch.nn.Module) -> dict[str, Any]:
-    return {key: weight for key, weight in module.named_parameters(recurse=False) if key.endswith("_proj")}
+    """The parameters [E, N, K], or with K and N exchanged."""
+    own = module.named_parameters(recurse=False)
+    return {key: weight for key, weight in own if key.endswith("_proj") and weight.ndim == 3}
 
 
 def _last_parameter(model: torch.nn.Module, places: list[_Place]) -> int | None:

@@ -31,7 +31,7 @@ from judge.cpu.assembly import Instruction
 from judge.cpu.loops import is_tile, products
 from judge.cpu.tools import Tools
 
-# Cycles between instructions of AMX, measured there. Intel's optimisation manual has 16, 8 and 16.
+# Cycles between instructions of AMX on an Emerald Rapids. Intel's optimisation manual has 16, 8 and 16.
 TILE_CYCLES = {"tdp": 16, "tileload": 10.5, "tilestore": 16}
 SIMULATED = 20000  # instructions, roughly: the time to fill the pipeline then does not count
 BUSY = 0.95  # of the cycles: a resource that is busy so long has no rest
@@ -49,8 +49,7 @@ class Cpu:
 
 # AVX-VNNI is the instruction in a shorter encoding; the runtime encodes it as the CPU wants.
 _VNNI = isas_with("avx512_vnni")
-
-TILES = ("avx512_bf16", "amx_int8", "amx_bf16")
+_TILES = isas_with("avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16")
 
 # The runtime has no targets of other names (of those that can run the rows of kernels.def). Zen 4
 # has the instructions of icelake-server.
@@ -59,7 +58,7 @@ CPUS = {
     "skx": Cpu("skx", "skylake-avx512", isas_with("avx512")),
     "cascadelake": Cpu("cascadelake", "cascadelake", _VNNI),
     "icelake-server": Cpu("icelake-server", "cascadelake", _VNNI),
-    "sapphirerapids": Cpu("sapphirerapids", "cascadelake", isas_with("avx512_vnni", *TILES)),
+    "sapphirerapids": Cpu("sapphirerapids", "cascadelake", _TILES),
     "znver4": Cpu(
         "icelake-server",
         "znver4",
@@ -111,7 +110,7 @@ def _bound(answer: dict[str, Any], cycles: float) -> str:
 
 
 def estimate_tiles(instructions: list[Instruction], cpu: Cpu, tools: Tools) -> Estimate:
-    """The same of a block with tiles."""
+    """The figures of a block with tiles, executed many times in turn."""
     counts = {start: sum(i.op.startswith(start) for i in instructions) for start in TILE_CYCLES}
     busy = {start: count * TILE_CYCLES[start] for start, count in counts.items()}
     rest = estimate([i for i in instructions if not is_tile(i)], cpu, tools)

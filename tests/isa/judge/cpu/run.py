@@ -103,7 +103,7 @@ def figures_of(functions: list[Function], cpu: Cpu, tools: Tools, row: Row, m: i
     found = k_loops(functions)
     if not found:
         raise IsaError("the machine code has no loop that multiplies")
-    loop = of_one_row(found, row.tile_n) if m == 1 and not row.has_tiles else found[0]
+    loop = of_one_row(found, row.tile_n) if m == 1 else found[0]
     if calls := sum(i.is_call for i in loop.instructions):
         raise IsaError(f"the K loop calls {calls} functions")
     if loop.has_tiles:
