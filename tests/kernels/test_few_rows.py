@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One to four rows by packed weights with scales along K, which have a loop of their own
-(owner/work_item/few_rows.h): each type of src and weights, with each kind of zero points."""
+"""Up to 16 rows of bytes, or four of floats, by packed weights with scales along K, which have a loop of their
+own (owner/work_item/few_rows.h): each type of src and weights, with each kind of zero points."""
 
 import itertools
 
+import numpy as np
 import pytest
 import zemm
 from support_calls import make_pd, run
 from support_cases import ANY, Problem, shape
 
-ROWS = (1, 2, 3, 4)
+ROWS = {True: (1, 2, 3, 4, 5, 11, 16), False: (1, 2, 3, 4)}  # of bytes; of floats
 COLUMNS = (64, 145)  # whole tiles; the last one cut
 SRC = ("s8", "u8", "f32", "f16")
 WEIGHTS = ("u4", "s4", "u8", "s8")
@@ -35,7 +36,8 @@ def problem(src: str, wei: str, points: str, number: int) -> Problem:
         words.append(f"--attr-zero-points=wei:3:{points}:{group}x1")
     if floats:
         words.append("--attr-fpmath=strict:true")
-    words.append(shape(ROWS[number % len(ROWS)], COLUMNS[number // 2 % len(COLUMNS)], k))
+    rows = ROWS[not floats]
+    words.append(shape(rows[number % len(rows)], COLUMNS[number // 2 % len(COLUMNS)], k))
     return Problem(" ".join(words))
 
 
@@ -61,3 +63,16 @@ def test_row_that_runs(engine: zemm.Engine, src: str) -> None:
     for points in ("none", "offsets"):
         p = problem(src, "u4", points, 0)
         assert make_pd(p).impl_info == ROW_OF[src in ("s8", "u8")]
+
+
+@pytest.mark.parametrize("bits", (4, 8))
+@pytest.mark.parametrize("symmetric", (True, False))
+def test_rows_alone_and_together(engine: zemm.Engine, bits: int, symmetric: bool) -> None:
+    """A row has the same bits whether it is alone, takes turns with others or is in a larger tile."""
+    rng = np.random.default_rng(0)
+    w, x = (rng.standard_normal(dims, np.float32) for dims in ((1184, 145), (17, 1184)))
+    how = {"group": 32, "activation": "int8", "engine": engine}
+    layer = zemm.Linear.from_float(w, bits=bits, symmetric=symmetric, **how)
+    together = layer(x)
+    for rows in (1, 4, 5, 11, 16):
+        assert np.array_equal(layer(x[:rows]), together[:rows]), rows

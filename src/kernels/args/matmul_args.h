@@ -204,6 +204,8 @@ enum zp_term {
 #define FLAG_ALONG_K (1u << 18)    // CPU rows: few rows, no panel (policy/*_along_k.h)
 #define FLAG_QUAD_TAIL (1u << 19)  // CPU rows of bytes: K is no multiple of 4
 #define FLAG_ONE_MATRIX (1u << 20) // Xe rows: a tile's rows are rows of one matrix of the batch
+// CPU rows: tiles have up to MOST_FEW_ROWS rows, which have a loop of their own (owner/work_item/few_rows.h).
+#define FLAG_FEW_ROWS (1u << 20)
 #define FLAG_PANEL_TAIL (1u << 21) // Xe rows: K is no multiple of a panel or of a segment
 #define FLAG_WEI_2D (1u << 22)     // Xe rows: 2-D block loads can read the weights
 // A value of src is the sum of two bf16. Xe rows split f32, and of the weights, too. For rows with AMX,
@@ -229,6 +231,7 @@ enum zp_term {
 // are such a row, and the second ones the next.
 #define WIDE_ROW(k, line) ((((k) + (line)-1) / (line) | 1) * (line))
 
+#define MOST_FEW_ROWS 16
 #define MOST_ABREAST 16
 #define BLOCK_ABREAST 16   // elements of K in a block with FLAG_ABREAST
 #define BLOCK_ALONG_N 128  // the same with FLAG_ONE_GROUP, too: there is no panel (policy/cpu/int8_along_n.h)

@@ -162,7 +162,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
 #ifndef WITHOUT_FEW_ROWS
     if (HAS_FEW_ROWS) {
-        sum_few_rows(src, p, args, &part, &source, t);
+        sum_few_rows(src, p, args, &part, &source, panel, t);
         return;
     }
 #endif

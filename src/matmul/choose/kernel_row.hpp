@@ -51,6 +51,7 @@ struct family_traits {
     bool quantizes_rows = false; // policy/cpu/quantized_row.h
     bool half_is_f16 = false;    // operands::half: f16, else bf16
     bool looks_up = false;       // policy/cpu/small_words.h may use AVX512_VBMI, where the device has it
+    bool has_few_rows = false;   // owner/work_item/few_rows.h
 
     // For Intel GPUs: a sub-group owns a tile.
     constexpr bool is_xe() const { return sub_group != 0; }

@@ -38,6 +38,18 @@ types_along_k types_of(const facts &f, uint32_t flags) {
             type_if(FLAG_WEI_ZP_K, p.zero_point(ZEMM_ARG_WEIGHTS))};
 }
 
+// Whether owner/work_item/few_rows.h computes so few rows of packed weights: their parameters change along K
+// at each segment, which is a block. The policy for floats has products of 8-bit integers without zero points.
+bool has_few_rows_loop(const facts &f, const arithmetic &a, uint32_t flags) {
+    constexpr uint32_t needed = FLAG_EQUAL_GROUPS | FLAG_WHOLE_SEGMENTS;
+    const problem &p = f.run();
+    const zemm_data_type_t wei = p.wei.data_type;
+    const bool has_bytes = is_int8(wei) && (p.integer() || !(flags & FLAG_WEI_ZP));
+    return f.row->tile_n == PACKED_N && (flags & needed) == needed && (flags & scaled_along_k) != 0 &&
+           !(flags & (FLAG_SRC_ZP | FLAG_QUAD_TAIL | FLAG_ABREAST)) && a.zp_term != kernels::ZP_TERM_LAST &&
+           (has_bytes || data_type_bits(wei) == 4);
+}
+
 } // namespace
 
 uint32_t common_flags(const facts &f, const arithmetic &a) {
@@ -102,6 +114,8 @@ std::vector<ze::spec_constant> cpu_constants(const facts &f, const arithmetic &a
     }
     if (!(flags & (scaled_along_k | FLAG_SRC_ZP | FLAG_REDUCTIONS)))
         flags &= ~FLAG_WHOLE_SEGMENTS;
+    if (flags & FLAG_FEW_ROWS)
+        flags &= has_few_rows_loop(f, a, flags) ? ~FLAG_ONE_GROUP : ~FLAG_FEW_ROWS;
     if (!a.differs_for_one_group)
         flags &= ~FLAG_ONE_GROUP;
     std::vector<ze::spec_constant> result = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},

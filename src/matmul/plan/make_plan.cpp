@@ -167,6 +167,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     const bool may_be_one_group = f.wei_reading == reading::packed || a.reads_rows || f.waits_for_panel();
     if (!is_xe && may_be_one_group && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;
+    if (f.family.has_few_rows && f.wei_reading == reading::packed && block.tile_rows <= MOST_FEW_ROWS)
+        flags |= FLAG_FEW_ROWS;
     const zemm_dim_t abreast_k = flags & FLAG_ONE_GROUP ? BLOCK_ALONG_N : BLOCK_ABREAST;
     const zemm_dim_t block_k = is_xe                ? f.panel_k * f.panels
                                : f.is_without_panel ? BLOCK_ALONG_K

@@ -24,10 +24,7 @@
 #define HAS_EQUAL_GROUPS(p, group) (HAS(FLAG_EQUAL_GROUPS) || (group) == (p)->segment)
 
 // Whether the module is for few rows, which have a loop of their own (owner/work_item/few_rows.h).
-#define HAS_FEW_ROWS                                                                                         \
-    (FEW_ROWS && SEGMENTS_ARE_SCALED && HAS(FLAG_ONE_GROUP) && HAS(FLAG_WHOLE_SEGMENTS) &&                   \
-     HAS(FLAG_EQUAL_GROUPS) && !HAS(FLAG_SRC_ZP) && !HAS(FLAG_QUAD_TAIL) && !HAS(FLAG_ABREAST) &&            \
-     spec_zp_term() != ZP_TERM_LAST && spec_wei_unit() == UNIT_PACKED)
+#define HAS_FEW_ROWS (FEW_ROWS && HAS(FLAG_FEW_ROWS))
 
 // Whether offsets of the weights are added to scaled sums. Else they become zero points.
 #define ADDS_OFFSETS (HAS(FLAG_OFFSETS) && (HAS(FLAG_INTEGER) || HAS_FEW_ROWS))

@@ -46,25 +46,29 @@ static inline void prefetch_columns(global const struct matmul_problem *p,
                          block, p->k);
 }
 
+// Adds the products of `count` rows, from row i0 of the tile on, with elements `begin` to `end` of K to their
+// results. part_end: where the tile's part of K ends.
 static inline __attribute__((always_inline)) void
-sum_rows(const int count, bytes src, global const struct matmul_problem *p,
-         const struct matmul_arguments *args, const struct k_part *part, const struct wei_source *source,
-         __private struct tile *t) {
+sum_rows(const int count, int i0, k_index begin, k_index end, k_index part_end, bytes src,
+         global const struct matmul_problem *p, const struct matmul_arguments *args,
+         const struct wei_source *source, __private panel_vec *panel, __private struct tile *t) {
+    __private vec_f *to = t->result + i0 * NV;
     vec_f results[ROWS * NV];
 #pragma unroll
     for (int i = 0; i < count * NV; ++i)
-        results[i] = (vec_f)0.f;
+        results[i] = to[i];
     const k_index segment = (k_index)p->segment;
-    struct k_block block = {.k0 = part->begin, .segment = part->begin / segment, .first = true, .last = true};
+    struct k_block block = {.k0 = begin, .segment = begin / segment, .first = true, .last = true};
     block.steps = steps_of(p);
     struct few_rows rows;
-    open_rows(count, src, p, &t->rows, part->end, &rows);
+    open_rows(count, src, p, t->rows.src + i0, part_end, &rows);
+    open_panel(panel, i0, t->count, &rows);
     const long ahead = max(1l, AHEAD_K / segment), segments = (p->k + segment - 1) / segment;
     bytes wei = source->wei + block_begin(source, p, block.k0) * wei_bits() / 8;
 #pragma unroll 1
-    for (; block.k0 < part->end; block.k0 += block.length, ++block.segment) {
-        block.length = (int)min(segment, part->end - block.k0);
-        block.opens = block.k0 == part->begin;
+    for (; block.k0 < end; block.k0 += block.length, ++block.segment) {
+        block.length = (int)min(segment, end - block.k0);
+        block.opens = block.k0 == begin;
         load_column_parameters(p, args, &block, t);
         prefetch_columns(p, args, &block, segments, ahead, t);
         vec_i isum[ROWS * NV];
@@ -73,7 +77,7 @@ sum_rows(const int count, bytes src, global const struct matmul_problem *p,
 #pragma unroll
         for (int i = 0; i < count; ++i) {
             correction[i] =
-                HAS(FLAG_REDUCTIONS) ? load_correction(p, args, &block, t->rows.reductions[i], 0) : 0;
+                HAS(FLAG_REDUCTIONS) ? load_correction(p, args, &block, t->rows.reductions[i0 + i], 0) : 0;
 #pragma unroll
             for (int v = 0; v < NV; ++v) {
                 isum[i * NV + v] = -subtrahend(t->wei_zp[v], correction[i]);
@@ -87,7 +91,7 @@ sum_rows(const int count, bytes src, global const struct matmul_problem *p,
         for (int i = 0; i < count; ++i) {
             const float scale = HAS(FLAG_SRC_SCALE_K)
                                     ? load_scale(args->src_scale, SRC_SCALE_DT(p), args->host_src_scale,
-                                                 t->rows.src_scale[i] + scale_at)
+                                                 t->rows.src_scale[i0 + i] + scale_at)
                                     : 1.f;
             const int term = !HAS(FLAG_INTEGER)              ? correction[i]
                              : spec_zp_term() == ZP_TERM_F32 ? as_int((float)correction[i])
@@ -101,16 +105,32 @@ sum_rows(const int count, bytes src, global const struct matmul_problem *p,
     }
 #pragma unroll
     for (int i = 0; i < count * NV; ++i)
-        t->result[i] = results[i];
+        to[i] = results[i];
 }
 
+// Groups of rows, which differ by one row at most, take turns at blocks of K, whose weights stay in the L1
+// cache.
 static inline void sum_few_rows(bytes src, global const struct matmul_problem *p,
                                 const struct matmul_arguments *args, const struct k_part *part,
-                                const struct wei_source *source, __private struct tile *t) {
+                                const struct wei_source *source, __private panel_vec *panel,
+                                __private struct tile *t) {
+    const k_index segment = (k_index)p->segment;
+    const int groups = (t->count + ROWS - 1) / ROWS, each = t->count / groups;
+    const k_index whole = part->end - part->begin;
+    const k_index length = groups == 1 ? whole : max((k_index)1, KEPT_K / segment) * segment;
+#pragma unroll 1
+    for (k_index k = part->begin; k < part->end; k += length) {
+        const k_index end = min(k + length, (k_index)part->end);
+        int larger = t->count - each * groups; // groups that have one row more
+#pragma unroll 1
+        for (int i0 = 0, count; i0 < t->count; i0 += count) {
+            count = each + (larger-- > 0 ? 1 : 0);
 #define COUNT(n)                                                                                             \
     case n:                                                                                                  \
-        sum_rows(n, src, p, args, part, source, t);                                                          \
+        sum_rows(n, i0, k, end, part->end, src, p, args, source, panel, t);                                       \
         break;
-    switch (t->count) { COUNT(1) COUNT(2) COUNT(4) MORE_COUNTS(COUNT) }
+            switch (count) { COUNT(1) COUNT(2) COUNT(4) MORE_COUNTS(COUNT) }
 #undef COUNT
+        }
+    }
 }

@@ -39,7 +39,8 @@
 #endif
 
 #define AHEAD_K 256 // elements of K between what is multiplied and what is prefetched
-#define FEW_ROWS (wei_bits() == 4 || (wei_bits() == 8 && wei_is_integer() && !HAS(FLAG_WEI_ZP)))
+#define FEW_ROWS true
+#define KEPT_K TILE_K
 #define ANY_ROW_COUNT 1
 #define SUM_FACTOR 1.f
 #define WEI_SHIFT 0

@@ -11,7 +11,8 @@
 
 #if LANES == 16 && TILE_N == 64
 
-#define FEW_ROWS (wei_bits() == 8 || wei_bits() == 4)
+#define FEW_ROWS true
+#define KEPT_K TILE_K
 #define AHEAD_K 256   // elements of K between what is multiplied and what is prefetched
 #define SPREAD_K 1024 // elements of K whose words are kept
 typedef int int_of_words __attribute__((aligned(2)));
@@ -19,17 +20,25 @@ typedef int int_of_words __attribute__((aligned(2)));
 struct few_rows {
     bytes src[ROWS];
     long spread_begin, spread_end, end; // elements of K
+    __private panel_vec *panel;         // the quads of 4-bit weights, from the first rows to the last
+    bool makes_panel, reads_panel;
     // For each quad s0..s3: 0, s0 | s2 << 8, 0, s1 | s3 << 8; then a 0.
     ushort words[SPREAD_K + 2];
 };
 
 static inline void open_rows(const int count, bytes src, global const struct matmul_problem *p,
-                             __private const struct tile_rows *rows, long end, __private struct few_rows *r) {
+                             __private const long *rows, long end, __private struct few_rows *r) {
 #pragma unroll
     for (int i = 0; i < count; ++i)
-        r->src[i] = src + rows->src[i];
+        r->src[i] = src + rows[i];
     r->spread_end = 0;
     r->end = end;
+}
+
+static inline void open_panel(__private panel_vec *panel, int i0, int rows, __private struct few_rows *r) {
+    r->panel = panel;
+    r->makes_panel = wei_bits() == 4 && i0 == 0 && rows > ROWS;
+    r->reads_panel = wei_bits() == 4 && i0 > 0;
 }
 
 // Spreads the only row from element k0 on.
@@ -107,12 +116,25 @@ multiply_few_rows(const int count, __private struct few_rows *r, bytes wei, cons
 #pragma unroll 1
     for (int k = 0; k < quads; ++k) {
         vec_i quad[NV];
+        if (r->reads_panel) {
 #pragma unroll
-        for (int v = 0; v < NV; ++v)
-            quad[v] = load_packed_quads(wei, 4 * (k * PACKED_N + v * LANES));
+            for (int v = 0; v < NV; ++v)
+                quad[v] = r->panel[v];
+            r->panel += NV;
+        } else {
 #pragma unroll
-        for (int i = 0; i < 4 * PACKED_N * wei_bits() / 8; i += 64)
-            prefetch_line(wei + (4 * k + AHEAD_K) * PACKED_N * wei_bits() / 8 + i);
+            for (int v = 0; v < NV; ++v)
+                quad[v] = load_packed_quads(wei, 4 * (k * PACKED_N + v * LANES));
+#pragma unroll
+            for (int i = 0; i < 4 * PACKED_N * wei_bits() / 8; i += 64)
+                prefetch_line(wei + (4 * k + AHEAD_K) * PACKED_N * wei_bits() / 8 + i);
+            if (r->makes_panel) {
+#pragma unroll
+                for (int v = 0; v < NV; ++v)
+                    r->panel[v] = quad[v];
+                r->panel += NV;
+            }
+        }
 #pragma unroll
         for (int i = 0; i < count; ++i) {
             const int src = ((global const int *)(r->src[i] + k0))[k];

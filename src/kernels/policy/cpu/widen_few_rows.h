@@ -11,13 +11,15 @@ struct few_rows {
 };
 
 static inline void open_rows(const int count, bytes src, global const struct matmul_problem *p,
-                             __private const struct tile_rows *rows, long end, __private struct few_rows *r) {
+                             __private const long *rows, long end, __private struct few_rows *r) {
     r->src = src;
-    r->rows = rows->src;
+    r->rows = rows;
     r->stride = p->src.column;
     r->begin = r->end = 0;
     r->last = end;
 }
+
+static inline void open_panel(__private panel_vec *panel, int i0, int rows, __private struct few_rows *r) {}
 
 // Loads the rows from a block on, and further if sums of a block's vectors have no other elements.
 static inline void load_few_rows(const int count, __private struct few_rows *r, const struct k_block *block) {
