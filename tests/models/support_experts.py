@@ -68,10 +68,10 @@ MIXTURES = list(_OWN)
 _OWN["Llama4Text"] = {"num_local_experts": EXPERTS, "intermediate_size": 96, "intermediate_size_mlp": 96}
 
 
-def mixture(kind: str) -> Any:
+def mixture(kind: str, **options: Any) -> Any:
     """A random model in float32, of MIXTURES, or "Llama4Text". The first layer of some has no experts."""
     torch.manual_seed(1)
-    config = getattr(transformers, f"{kind}Config")(**_SETTINGS | _OWN[kind])
+    config = getattr(transformers, f"{kind}Config")(**_SETTINGS | _OWN[kind] | options)
     return getattr(transformers, f"{kind.removesuffix('Text')}ForCausalLM")(config).eval()
 
 

@@ -103,12 +103,6 @@ def test_refusals(kind: str, arguments: Any, sentence: str) -> None:
         shard(module_of(kind).layer, *arguments)
 
 
-def test_experts_are_refused() -> None:
-    layer = zemm.Linear.from_float(np.ones((2, K, N), np.float32), group=GROUP)
-    with pytest.raises(ValueError, match="has experts"):
-        shard(layer, "N", 0, 2)
-
-
 # ---- two processes
 
 

@@ -27,6 +27,7 @@ IN_ANOTHER_ORDER = (
     "its inputs are in another order (act-order), which the package compressed-tensors no longer loads: keep"
     " the checkpoint that it came from"
 )
+IS_PART = "this process has a part of it: save the model before it is cut"
 Tensors = dict[str, torch.Tensor]
 
 

@@ -19,7 +19,8 @@ from zemm.torch._operator import TYPES
 _library = torch.library.Library("zemm", "FRAGMENT")
 _library.define(
     "experts(Tensor x, Tensor index, Tensor weights, Tensor[] up, Tensor[] down, Tensor? up_columns,"
-    " Tensor? down_columns, str gate, int in_features, SymInt out_features) -> Tensor",
+    " Tensor? down_columns, str gate, int in_features, SymInt out_features, int first=0, int? experts=None,"
+    " ScalarType? dtype=None) -> Tensor",
     tags=(torch.Tag.pt2_compliant_tag,),
 )
 _SHORT = (torch.float32, torch.float16, torch.bfloat16)
@@ -42,6 +43,16 @@ def _check(x: torch.Tensor, index: torch.Tensor, weights: torch.Tensor, in_featu
         )
 
 
+def refuse_missing(index: torch.Tensor, experts: int) -> None:
+    """ValueError: the index has an expert that is none of so many."""
+    wrong = index[(index < 0) | (index >= experts)]
+    if len(wrong):
+        raise InvalidArgumentsError(
+            f"top_k_index has expert {int(wrong[0])} of {experts}: give it the numbers that the router of the"
+            " whole model chooses; zemm.torch.parallel shares experts out among processes"
+        )
+
+
 def _pointer(tensor: torch.Tensor | None) -> Any:
     return library.NULL if tensor is None else HOST.pointer(tensor)
 
@@ -61,13 +72,29 @@ def run(
     up_columns: torch.Tensor | None,
     down_columns: torch.Tensor | None,
     gate: Gate,
+    first: int = 0,
+    experts: int | None = None,
+    dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
     """y [tokens, N] of x [tokens, K]: for each token the sum over its experts, index [tokens, k], of weight *
     down(gate(up(x))). The layers are on the host. columns: those of its input that a layer multiplies, in its
-    order, for each expert, [E, K]. ValueError: the tensors do not fit, or there is no such expert."""
+    order, for each expert, [E, K]. first, experts: the layers have some of so many experts, from the first
+    one on, and the sum is over these. dtype: of y; None: that of x. ValueError: the tensors do not fit, or
+    there is no such expert."""
     x, weights = HOST.check(x, "hidden_states"), HOST.check(weights, "top_k_weights")
     _check(x, index, weights, up.in_features)
-    wanted, (tokens, top_k) = x.dtype, index.shape
+    wanted, (tokens, top_k) = dtype or x.dtype, index.shape
+    count = up.weights.dims[0]
+    if experts is not None and experts != count:
+        refuse_missing(index, experts)
+        own = ((index >= first) & (index < first + count)).nonzero()
+        # Few numbers of rows, for which calls are prepared: the last row is repeated.
+        rows, step = len(own), 1 << max(len(own).bit_length() - 4, 0)
+        token, place = torch.cat([own, own[-1:].expand(-rows % step, 2)]).T
+        routed = x[token], index[token, place, None] - first, weights[token, place, None]
+        made = run(*routed, up, down, up_columns, down_columns, gate, dtype=torch.float32)
+        y = made.new_zeros(tokens, down.out_features)
+        return y.index_add_(0, token[:rows], made[:rows]).to(wanted)
     y = x.new_empty((tokens, down.out_features), dtype=wanted if wanted in _SHORT else torch.float32)
     if not tokens * top_k:
         return y.zero_().to(wanted)
@@ -79,27 +106,35 @@ def run(
     try:
         call.run([_pointer(tensor) for tensor in (x, index, weights, up_columns, down_columns, y)])
     except InvalidArgumentsError:
-        assert up.experts is not None
-        wrong = index[(index < 0) | (index >= up.experts)]
-        if not len(wrong):
-            raise
-        raise InvalidArgumentsError(
-            f"top_k_index has expert {int(wrong[0])} of {up.experts}: experts on several machines are not"
-            " supported"
-        ) from None
+        refuse_missing(index, count)
+        raise
     return y if y.dtype is wanted else y.to(wanted)
 
 
 def _run(*args: Any) -> torch.Tensor:
     """args: those of the operator's schema."""
-    x, index, weights, up, down, up_columns, down_columns, gate, _, _ = args
-    return run(x, index, weights, find(up), find(down), up_columns, down_columns, Gate.of_text(gate))
+    x, index, weights, up, down, up_columns, down_columns, gate, _, _, *part = args
+    layers = find(up), find(down), up_columns, down_columns, Gate.of_text(gate)
+    return run(x, index, weights, *layers, *part)
 
 
-def _fake(x: torch.Tensor, index: torch.Tensor, weights: torch.Tensor, *args: Any) -> torch.Tensor:
-    in_features, out_features = args[-2:]
+def _fake(
+    x: torch.Tensor,
+    index: torch.Tensor,
+    weights: torch.Tensor,
+    up: Any,
+    down: Any,
+    up_columns: Any,
+    down_columns: Any,
+    gate: str,
+    in_features: int,
+    out_features: int,
+    first: int = 0,
+    experts: int | None = None,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
     _check(x, index, weights, in_features)
-    return x.new_empty((x.shape[0], out_features))
+    return x.new_empty((x.shape[0], out_features), dtype=dtype)
 
 
 def _refuse_gradients(keyset: Any, x: torch.Tensor, index: Any, weights: torch.Tensor, *args: Any) -> Any:

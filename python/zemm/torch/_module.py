@@ -15,7 +15,7 @@ from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch import _torchao
 from zemm.torch._calls import NUMBERS, keep_call
-from zemm.torch._compressed import Checkpoint, refusal
+from zemm.torch._compressed import IS_PART, Checkpoint, refusal
 from zemm.torch._layer_module import PARTS, LayerModule
 from zemm.torch._obstacles import obstacle
 from zemm.torch._operator import embedding, is_dispatched
@@ -264,7 +264,7 @@ class QuantLinear(LayerModule, StandIn, torch.nn.Linear):
         self._tensors()
         assert self.layer is not None
         if self.is_part:
-            raise refusal(name, "this process has a part of it: save the model before it is cut")
+            raise refusal(name, IS_PART)
         checkpoint.add_layer(name, self.layer.weights, self.layer.bias)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,11 +11,10 @@ from typing import Any
 
 import torch
 
-from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
-from zemm.torch._compressed import IN_ANOTHER_ORDER, Checkpoint, refusal
+from zemm.torch._compressed import IN_ANOTHER_ORDER, IS_PART, Checkpoint, refusal
 from zemm.torch._expert_places import ExpertsPlace, Names, Packed, Place
-from zemm.torch._experts import run
+from zemm.torch._experts import refuse_missing, run
 from zemm.torch._gates import between, gate_of
 from zemm.torch._layer_module import LayerModule
 from zemm.torch._module import ACTIVATIONS
@@ -47,7 +46,14 @@ class QuantExperts(torch.nn.Module):
     up: the first layers, gates and what they are applied to in one product. down: the last ones. original:
     the module that is replaced, without its weights: it has what is between the products. names: of the
     first and the last layers of an expert in checkpoints; None: these have all experts in one tensor.
+
+    num_experts: of the model, also if other processes have some of them, or a part of each
+    (zemm.torch.parallel). forward() gives the part of the sum that this process has, in sum_dtype.
     """
+
+    is_part = False
+    first_expert = 0  # that this process has
+    sum_dtype: torch.dtype | None = None  # None: that of hidden_states
 
     def __init__(self, up: Packed, down: Packed, original: Any, names: Names | None = None) -> None:
         super().__init__()
@@ -68,11 +74,12 @@ class QuantExperts(torch.nn.Module):
         if self._gate_text is None:
             return self._in_steps(hidden_states, top_k_index, top_k_weights)
         tensors, columns = (hidden_states, top_k_index, top_k_weights), (self.up.columns, self.down.columns)
+        part: Any = self.first_expert, self.num_experts, self.sum_dtype
         if not is_dispatched(hidden_states) and self.up._has_own_parts() and self.down._has_own_parts():
             up: Any = self.up.layer
             down: Any = self.down.layer
             gate: Any = self.gate
-            return run(*tensors, up, down, *columns, gate)
+            return run(*tensors, up, down, *columns, gate, *part)
         y: torch.Tensor = torch.ops.zemm.experts.default(
             *tensors,
             self.up._tensors(),
@@ -81,17 +88,21 @@ class QuantExperts(torch.nn.Module):
             self._gate_text,
             self.in_features,
             self.out_features,
+            *part,
         )
         return y
 
     def _warm_up(self) -> None:
         """Build the kernels of the steps around the products, with weights of both types that models have."""
-        x, index = torch.zeros(1, self.in_features, dtype=self.up.float_dtype), torch.zeros(1, 1).long()
+        x = torch.zeros(1, self.in_features, dtype=self.up.float_dtype)
+        index = torch.tensor([[self.first_expert]])
         for dtype in {torch.float32, x.dtype}:
             self.forward(x, index, torch.ones(1, 1, dtype=dtype))
 
     def _store(self, name: str, checkpoint: Checkpoint) -> None:
         """Put the layers into a checkpoint. NotImplementedError: it cannot hold them."""
+        if self.is_part:
+            raise refusal(name, IS_PART)
         for part, names in zip((self.up, self.down), self._names or ([], []), strict=True):
             layer: Any = part.layer
             if not names or layer.bias is not None:
@@ -106,19 +117,20 @@ class QuantExperts(torch.nn.Module):
     ) -> torch.Tensor:
         """The call on a GPU, or with a function between the products that zemm does not know."""
         tokens, top_k = top_k_index.shape
+        refuse_missing(top_k_index, self.num_experts)
         experts, order = torch.sort(top_k_index.reshape(-1), stable=True)
         sizes = torch.bincount(experts, minlength=self.num_experts)
-        if len(sizes) > self.num_experts:
-            raise InvalidArgumentsError(
-                f"top_k_index has expert {int(experts[-1])} of {self.num_experts}: experts on several"
-                " machines are not supported"
-            )
-        rows = self.up.multiply(hidden_states[order // top_k], experts, sizes)
-        rows = self.down.multiply(between(self.original, rows), experts, sizes)
+        up: Any = self.up.layer
+        before, of_own, _ = sizes.tensor_split((self.first_expert, self.first_expert + up.experts))
+        own = slice(int(before.sum()), int(before.sum() + of_own.sum()))
+        experts, order = experts[own] - self.first_expert, order[own]
+        rows = self.up.multiply(hidden_states[order // top_k], experts, of_own)
+        rows = self.down.multiply(between(self.original, rows), experts, of_own)
         rows *= top_k_weights.reshape(-1)[order, None]
-        back = torch.empty_like(rows)
+        back = rows.new_zeros(tokens * top_k, rows.shape[-1])
         back[order] = rows
-        return back.view(tokens, top_k, rows.shape[-1]).sum(dim=1).to(hidden_states.dtype)
+        y = back.view(tokens, top_k, rows.shape[-1]).sum(dim=1, dtype=self.sum_dtype)
+        return y.to(self.sum_dtype or hidden_states.dtype)
 
     def extra_repr(self) -> str:
         return f"up: {self.up.layer!r}, down: {self.down.layer!r}"

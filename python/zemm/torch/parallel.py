@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensor parallelism: each process multiplies with a part of a layer's weights.
+"""Parallel layers: each process multiplies with a part of a layer's weights.
 
     mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (size,))
     plan = {"up": zemm.torch.parallel.Colwise(), "down": zemm.torch.parallel.Rowwise()}
     torch.distributed.tensor.parallel.parallelize_module(model, mesh, plan)
 
 Colwise() keeps a part of the columns and gives a part of y. Rowwise() multiplies a part of x with a part
-of the rows, and the results of all processes are added up.
+of the rows, and the results of all processes are added up. TensorParallelExperts() does both with experts,
+and ExpertParallel() keeps some of the experts.
 """
 
 from collections.abc import Mapping
@@ -15,46 +16,17 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor.parallel import ParallelStyle
 
 from zemm._arrays.torch_tensors import dtype_of, from_array
-from zemm._layers.shard import Along, check_parts, part_of
-from zemm._library import check
+from zemm._layers.shard import Along
 from zemm.errors import InvalidArgumentsError
-from zemm.linear import Linear, multiplied_type
+from zemm.linear import Linear
 from zemm.torch._module import QuantLinear
+from zemm.torch._parallel_experts import ExpertParallel, TensorParallelExperts
+from zemm.torch._quant_experts import QuantExperts
+from zemm.torch._styles import Style, check_layer, shard
 
-__all__ = ["Colwise", "Rowwise", "parallelize", "shard"]
-
-
-def shard(layer: Linear, along: Along, rank: int, size: int) -> Linear:
-    """The part `rank` of `size` equal parts of a layer, cut from its plain arrays and packed.
-
-    along: "N": a part of the columns, with their scales, zero points and bias. "K": a part of the rows
-    without the bias, which belongs to the sum of all parts. Its result is f32, so that the sum is rounded
-    once.
-
-    ValueError: the layer has experts, size does not divide the columns, or a part of the rows would begin
-    inside of a group of weights or activations.
-    """
-    check.choice(along, Along, "along")
-    size = check.integer(size, "size", 1)
-    rank = check.integer(rank, "rank", 0, size - 1)
-    _check(layer, along, size)
-    return Linear.from_state_dict(part_of(layer.state_dict(), along, rank, size), engine=layer.engine)
-
-
-def _check(layer: Linear, along: Along, size: int) -> None:
-    """ValueError: the layer cannot be cut."""
-    check.instance(layer, Linear, "layer")
-    weights = layer.weights
-    if layer.experts is not None:
-        raise InvalidArgumentsError(f"{layer!r} has experts: only layers of one matrix are cut")
-    of_groups = {
-        name: o.parameter.k_group for name, o in weights._operands().items() if not name.endswith("factors")
-    }
-    quantises = multiplied_type(layer.activation) == "s8"
-    check_parts(weights.dims, of_groups, layer.activation_group if quantises else None, along, size)
+__all__ = ["Colwise", "ExpertParallel", "Rowwise", "TensorParallelExperts", "parallelize", "shard"]
 
 
 def _layer_of(module: QuantLinear) -> Linear:
@@ -63,34 +35,19 @@ def _layer_of(module: QuantLinear) -> Linear:
     return module.layer
 
 
-class _Style(ParallelStyle):
-    """parallelize_module() calls _apply(), plans of Transformers install_forward()."""
-
+class _LinearStyle(Style):
     along: Along
 
-    def _apply(self, module: torch.nn.Module, device_mesh: DeviceMesh) -> torch.nn.Module:
-        self.check(module, device_mesh)
-        self._cut(module, device_mesh)
-        module.is_part = device_mesh.size() > 1
-        return module
-
     def check(self, module: torch.nn.Module, mesh: DeviceMesh) -> None:
-        """ValueError: the module cannot be cut."""
         if not isinstance(module, QuantLinear):
             raise InvalidArgumentsError(f"module is a {type(module).__name__}, not a zemm.torch.QuantLinear")
-        if mesh.ndim != 1:
-            raise InvalidArgumentsError(
-                f"the mesh has {mesh.ndim} dimensions: give one of them, as in mesh['tp']"
-            )
-        _check(_layer_of(module), self.along, mesh.size())
+        super().check(module, mesh)
 
-    install_forward = _apply
-
-    def _cut(self, module: QuantLinear, mesh: DeviceMesh) -> None:
-        raise NotImplementedError
+    def _check(self, module: QuantLinear, size: int) -> None:
+        check_layer(_layer_of(module), self.along, size)
 
 
-class Colwise(_Style):
+class Colwise(_LinearStyle):
     """A QuantLinear keeps its part of the columns. It takes all of x and gives its part of y, the columns
     from rank * N / size on. gather: it gives all of y."""
 
@@ -113,7 +70,7 @@ def gather(part: torch.Tensor, mesh: DeviceMesh) -> torch.Tensor:
     return torch.cat(parts, -1)
 
 
-class Rowwise(_Style):
+class Rowwise(_LinearStyle):
     """A QuantLinear keeps its part of the rows. It takes its part of x, as Colwise() gives it, and gives
     all of y: the f32 results of all processes are added up, then the bias is added, then y is rounded to
     its type. split: it takes all of x.
@@ -146,8 +103,8 @@ class Rowwise(_Style):
         module.register_forward_hook(summed)
 
 
-# The words of Transformers' plans for linear layers.
-_STYLES: dict[str, _Style] = {
+# The words of Transformers' plans for linear layers, and for experts.
+_STYLES: dict[str, Style] = {
     "colwise": Colwise(),
     "colwise_rep": Colwise(gather=True),
     "colwise_gather_output": Colwise(gather=True),
@@ -155,31 +112,43 @@ _STYLES: dict[str, _Style] = {
     "rowwise_rep": Rowwise(split=True),
     "rowwise_split_input": Rowwise(split=True),
 }
+_OF_EXPERTS: dict[str, Style] = {
+    "moe_tp_experts": TensorParallelExperts(),
+    "ep_dispatch_experts": ExpertParallel(),
+    "grouped_gemm": ExpertParallel(),
+}
 
 
-def style_of(plan: Mapping[str, str], name: str) -> tuple[str, _Style | None]:
-    """The word that a plan has for a module, and what it does with a QuantLinear; None: it stays whole."""
-    word = plan.get(".".join("*" if part.isdigit() else part for part in name.split(".")), "")
-    return word, _STYLES.get(word)
+def style_of(plan: Mapping[str, str], name: str, module: torch.nn.Module) -> tuple[str, Style | None]:
+    """The word that a plan has for a module, and what it does with it; None: it stays whole."""
+    pattern = ".".join("*" if part.isdigit() else part for part in name.split("."))
+    word = plan.get(pattern, "")
+    if isinstance(module, QuantExperts):
+        # Before Transformers 5.20 plans of both kinds had one word for the module.
+        is_shared_out = plan.get(f"{pattern}.down_proj") == "grouped_gemm"
+        word = "grouped_gemm" if is_shared_out else word
+        return word, _OF_EXPERTS.get(word)
+    return word, _STYLES.get(word) if isinstance(module, QuantLinear) else None
 
 
 def parallelize(
     model: torch.nn.Module, mesh: DeviceMesh, plan: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Cut the QuantLinear of a model as a plan of Transformers says, in place.
+    """Cut the QuantLinear and the experts of a model as a plan of Transformers says, in place.
 
-    plan: from names of modules, with * for numbers, to "colwise", "rowwise" and their relatives; None:
-    model.tp_plan, as for tp_plan="auto". Returns the names of the modules that were cut with the words of
-    the plan. Other modules stay whole.
+    plan: from names of modules, with * for numbers, to "colwise", "rowwise" and their relatives,
+    "moe_tp_experts" or "ep_dispatch_experts"; None: model.tp_plan, as for tp_plan="auto". model.ep_plan
+    shares experts out. Returns the names of the modules that were cut with the words of the plan. Other
+    modules, such as routers, stay as they are.
     """
     if plan is None:
         plan = getattr(model, "tp_plan", None)
     if not plan:
         raise InvalidArgumentsError(f"{type(model).__name__} has no tp_plan: give a plan")
-    found: dict[str, tuple[QuantLinear, str, _Style]] = {}
+    found: dict[str, tuple[torch.nn.Module, str, Style]] = {}
     for name, module in model.named_modules():
-        word, style = style_of(plan, name)
-        if style is not None and isinstance(module, QuantLinear):
+        word, style = style_of(plan, name, module)
+        if style is not None:
             found[name] = module, word, style
     for name, (module, _, style) in found.items():  # before the first one is cut
         try:
