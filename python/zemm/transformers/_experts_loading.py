@@ -20,7 +20,7 @@ from zemm.transformers._formats.format import (
 )
 from zemm.transformers._joined import joined
 from zemm.transformers._modules import packing
-from zemm.transformers._parallel import refuse_several
+from zemm.transformers._parallel import part_of
 from zemm.transformers._placeholder import Placeholder
 from zemm.words import Activation
 
@@ -70,11 +70,13 @@ class Experts:
             wanted = self._format.tensors_of_experts(place)
             if wanted is None:
                 if parts is not None and self._is_quantised(place, parts, checkpoint):
-                    self._put(place, self._of_each(module, place, parts, checkpoint, options))
+                    of_each = self._of_each(module, place, parts, checkpoint, options)
+                    self._model.set_submodule(place.name, of_each)
                     self._placed.append(parts)
             elif not self._format.keeps(place.name) and _has_any(checkpoint, place.name, wanted):
                 names = None if parts is None else parts.names
-                self._put(place, self._of_one_tensor(module, place, names, wanted, checkpoint, options))
+                of_all = self._of_one_tensor(module, place, names, wanted, checkpoint, options)
+                self._model.set_submodule(place.name, of_all)
 
     def _is_quantised(self, place: ExpertsPlace, parts: Parts, checkpoint: Checkpoint) -> bool:
         found = [self._is_stored(own, checkpoint) for _, _, own in layers_of(place, parts)]
@@ -89,10 +91,6 @@ class Experts:
         if self._format.skips(own.name):
             return False
         return not checkpoint.is_known() or self._format.is_stored(own, checkpoint)
-
-    def _put(self, place: ExpertsPlace, placeholder: torch.nn.Module) -> None:
-        refuse_several(self._model, f"the experts {place.name}")
-        self._model.set_submodule(place.name, placeholder)
 
     def _of_one_tensor(
         self,
@@ -112,7 +110,7 @@ class Experts:
             biases = tensors.get(up_bias), tensors.get(down_bias)
             with packing(f"the experts {place.name}"):
                 layers = self._format.layers_of_experts(place, tensors, biases, **options)
-            return experts_module(module, *layers, names)
+            return part_of(self._model, place.name, experts_module(module, *layers, names))
 
         return placeholder_of(module, place.name, wanted, checkpoint, self._format.reason(place.up), build)
 
@@ -143,9 +141,8 @@ class Experts:
             up = joined([[own[part] for part in parts.up] for own in arrived], place.name)
             down = joined([[own[parts.down]] for own in arrived], place.name)
             with packing(f"the experts {place.name}"):
-                return experts_module(
-                    module, up.pack(None, **options), down.pack(None, **options), parts.names
-                )
+                layers = up.pack(None, **options), down.pack(None, **options)
+            return part_of(self._model, place.name, experts_module(module, *layers, parts.names))
 
         return ExpertsPlaceholder(module, place, parts, placeholder, build)
 
