@@ -18,7 +18,13 @@ extern "C" {
  * index, SRC_2: routes, which it makes, SRC_3: columns. If there is no such expert, a matmul refuses the ends
  * of the routes. gate     SRC: [rows, width], twice as wide if is_gated. DST: [rows, width]. With columns
  * also the other arguments of gather. combine  SRC: [rows, width]. DST: [tokens, width], sums of a token's
- * rows. SRC_1: their factors [tokens, top_k]. SRC_2: routes. */
+ * rows. SRC_1: their factors [tokens, top_k]. SRC_2: routes.
+ *
+ * If is_quantised is set, DST of gather and gate is s8, quantised as a reorder would do with the rows in
+ * dst_type. ATTR_SCALES | DST: f32 [rows, width / group, rounded up]. ATTR_PRECOMPUTED_REDUCTIONS | DST: s32
+ * [rows, width / sums_group, rounded up]. One of group and sums_group divides the other, or has all of a row.
+ * gather then takes rows of dst_type, unless it has columns. combine is as before; with the same values it
+ * shares a module with the others. */
 typedef enum { zemm_experts_gather, zemm_experts_gate, zemm_experts_combine } zemm_experts_step_t;
 
 /* The gate is activation(min(gate, gate_most)) * (clamp(up, -up_most, up_most) + up_shift). gate and up are
@@ -31,6 +37,8 @@ typedef struct {
     zemm_data_type_t src_type, dst_type; /* f32, f16 or bf16, also of weights */
     zemm_data_type_t weights_type;       /* combine */
     int has_columns;                     /* gather, gate */
+    int is_quantised, has_reduced_range; /* to 7 bits */
+    zemm_dim_t group, sums_group;        /* elements of a row that share a scale, and a sum */
     int activation;                      /* the number of a ZEMM_GATE of lists/algs.def */
     int is_gated, is_interleaved;
     float alpha, gate_most, up_most, up_shift;

@@ -9,14 +9,34 @@
 #include "kernels/args/experts_args.h"
 #include "primitive/internal_desc.hpp"
 #include "reorder/launches.hpp"
+#include "reorder/plan.hpp"
 
 namespace zemm::experts {
 
 namespace {
 
 constexpr const char *entries[] = {"experts_gather", "experts_gate", "experts_combine"};
+constexpr const char *name = "a step of experts";
 constexpr zemm_dim_t worth = 8192;  // elements that make a work-item worth its launch
 constexpr zemm_dim_t gate_cost = 8; // operations of an element, beside 1 of the other steps
+constexpr zemm_dim_t quantise_cost = 4;
+
+bool quantises(const zemm_experts_t &s) {
+    return s.is_quantised && s.step != zemm_experts_combine;
+}
+
+void check_groups(const zemm_experts_t &s) {
+    for (const auto &[what, value] : {std::pair{"group", s.group}, {"sums_group", s.sums_group}})
+        if (value < 1 || value > INT32_MAX)
+            fail(zemm_invalid_arguments, "%s is %lld, not from 1 to 2^31 - 1", what, (long long)value);
+    const auto [less, more] = std::minmax({s.group, s.sums_group});
+    if (quantises(s) && more % less != 0 && more < s.width)
+        fail(zemm_invalid_arguments, "group is %lld and sums_group %lld: neither divides the other",
+             (long long)s.group, (long long)s.sums_group);
+    if (s.step == zemm_experts_gather && !s.has_columns && s.src_type != s.dst_type)
+        fail(zemm_invalid_arguments, "a step that quantises %s takes rows of %s", data_type_name(s.src_type),
+             data_type_name(s.dst_type));
+}
 
 void check(const zemm_experts_t &s) {
     if (int(s.step) < zemm_experts_gather || int(s.step) > zemm_experts_combine)
@@ -31,9 +51,16 @@ void check(const zemm_experts_t &s) {
     for (const zemm_data_type_t dt : {s.src_type, s.dst_type, s.weights_type})
         if (dt != zemm_f32 && dt != zemm_f16 && dt != zemm_bf16)
             fail(zemm_invalid_arguments, "a step has data type %s, not f32, f16 or bf16", data_type_name(dt));
+    if (s.is_quantised)
+        check_groups(s);
     if (s.activation < 0 || s.activation >= kernels::GATE_COUNT)
         fail(zemm_invalid_arguments, "activation is %d, not from 0 to %d", s.activation,
              kernels::GATE_COUNT - 1);
+}
+
+// Groups of a row.
+zemm_dim_t groups_of(const zemm_experts_t &s, zemm_dim_t group) {
+    return (s.width + group - 1) / group;
 }
 
 argument_map arguments_of(const zemm_experts_t &s) {
@@ -42,7 +69,13 @@ argument_map arguments_of(const zemm_experts_t &s) {
     const zemm_dim_t src_width = gates && s.is_gated ? 2 * s.width : s.width;
     argument_map map;
     map[ZEMM_ARG_SRC] = {.md = dense({gathers ? s.tokens : rows, src_width}, s.src_type)};
-    map[ZEMM_ARG_DST] = {.md = dense({gathers || gates ? rows : s.tokens, s.width}, s.dst_type)};
+    const zemm_data_type_t dst_type = quantises(s) ? zemm_s8 : s.dst_type;
+    map[ZEMM_ARG_DST] = {.md = dense({gathers || gates ? rows : s.tokens, s.width}, dst_type)};
+    if (quantises(s)) {
+        map[ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST] = {.md = dense({rows, groups_of(s, s.group)}, zemm_f32)};
+        map[ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST] = {
+            .md = dense({rows, groups_of(s, s.sums_group)}, zemm_s32)};
+    }
     if (!gates || s.has_columns) {
         const zemm_data_type_t type = gathers || gates ? zemm_s64 : s.weights_type;
         map[ZEMM_ARG_SRC_1] = {.md = dense({s.tokens, s.top_k}, type)};
@@ -56,8 +89,17 @@ argument_map arguments_of(const zemm_experts_t &s) {
 // The struct of the kernel, without addresses.
 kernels::experts_arguments fixed_of(const zemm_experts_t &s) {
     kernels::experts_arguments a = {};
-    a.count = s.step == zemm_experts_combine ? s.tokens : s.tokens * s.top_k;
-    a.per_item = (worth + s.width - 1) / s.width;
+    const bool takes_tokens =
+        s.step == zemm_experts_combine || (s.step == zemm_experts_gather && quantises(s) && !s.has_columns);
+    a.count = takes_tokens ? s.tokens : s.tokens * s.top_k;
+    const zemm_dim_t cost = s.width * (quantises(s) ? quantise_cost : 1);
+    a.per_item = (worth + cost - 1) / cost;
+    if (s.is_quantised) {
+        a.group = s.group;
+        a.sums_group = s.sums_group;
+        a.groups = groups_of(s, s.group);
+        a.sums_groups = groups_of(s, s.sums_group);
+    }
     a.top_k = s.top_k;
     a.experts = s.experts;
     a.width = s.width;
@@ -74,11 +116,26 @@ kernels::experts_arguments fixed_of(const zemm_experts_t &s) {
     return a;
 }
 
+// Of the module. Steps that quantise nothing have none.
+std::vector<ze::spec_constant> constants_of(const zemm_experts_t &s) {
+    if (!s.is_quantised)
+        return {};
+    const zemm_dim_t sums = s.sums_group < s.width ? s.sums_group : groups_of(s, s.group) * s.group;
+    return {{REORDER_SPEC_SRC_DT, uint32_t(s.dst_type)},
+            {REORDER_SPEC_FLAGS, s.has_reduced_range ? uint32_t(QUANTIZE_REDUCED_RANGE) : 0u},
+            {REORDER_SPEC_VECTORS, reorder::vectors_of_group(s.group, sums)}};
+}
+
 class primitive_desc : public internal_desc {
 public:
     primitive_desc(zemm_engine_t e, const zemm_experts_t &s)
         : internal_desc(e, reorder::copy_launch), step_(s) {
         arguments = arguments_of(s);
+        if (quantises(s)) {
+            const kernels::experts_arguments a = fixed_of(s);
+            scratchpad_size = work_groups(a.count, a.per_item, name) * size_t(s.width) *
+                              size_t(data_type_bits(s.dst_type) / 8);
+        }
     }
 
     const char *impl_name() const override { return entries[step_.step]; }
@@ -87,7 +144,8 @@ public:
     }
     std::string key_text() const override {
         const kernels::experts_arguments a = fixed_of(step_);
-        return std::string(reinterpret_cast<const char *>(&a), sizeof a) + (step_.has_columns ? "+" : "");
+        return std::string(reinterpret_cast<const char *>(&a), sizeof a) + (step_.has_columns ? "+" : "") +
+               (step_.is_quantised ? "s8" : "") + (step_.has_reduced_range ? "-" : "");
     }
     std::string log_text() const override {
         return text("%s,experts,%s,undef,src:%s dst:%s,,,%lldx%lldx%lld", engine_kind_name(engine->kind),
@@ -105,15 +163,23 @@ private:
         values.set(v.routes, address_of(ZEMM_ARG_SRC_2));
         if (step_.has_columns)
             values.set(v.columns, address_of(ZEMM_ARG_SRC_3));
+        if (quantises(step_)) {
+            values.set(v.scales, address_of(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST));
+            values.set(v.sums, address_of(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST));
+            values.set(v.rows, in_scratchpad(0));
+        }
         launch main;
         main.operands = {first_values};
         main.values = {values.made()};
         main.plan.kernel = "experts";
         main.plan.entry = entries[step_.step];
-        main.plan.group_count = {work_groups(v.count, v.per_item, "a step of experts"), 1, 1};
+        main.plan.group_count = {work_groups(v.count, v.per_item, name), 1, 1};
+        main.plan.constants = constants_of(step_);
         main.plan.operations = step_.tokens * step_.top_k * step_.width;
         if (step_.step == zemm_experts_gate)
             main.plan.operations *= gate_cost;
+        if (quantises(step_))
+            main.plan.operations *= quantise_cost;
         launch route = main;
         route.plan.entry = "experts_route";
         route.plan.group_count = {1, 1, 1};
@@ -131,7 +197,10 @@ private:
 
 std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, const zemm_experts_t &step) {
     check(step);
-    return std::make_unique<primitive_desc>(engine, step);
+    zemm_experts_t within = step; // a row
+    within.group = std::min(step.group, step.width);
+    within.sums_group = std::min(step.sums_group, step.width);
+    return std::make_unique<primitive_desc>(engine, within);
 }
 
 } // namespace zemm::experts

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Up to 16 rows of bytes, or four of floats, by packed weights with scales along K, which have a loop of their
-own (owner/work_item/few_rows.h): each type of src and weights, with each kind of zero points."""
+"""Up to 16 rows of bytes, or four of floats, by packed weights with scales along K, which have a loop of
+their own (owner/work_item/few_rows.h): each type of src and weights, with each kind of zero points."""
 
 import itertools
 
@@ -65,8 +65,8 @@ def test_row_that_runs(engine: zemm.Engine, src: str) -> None:
         assert make_pd(p).impl_info == ROW_OF[src in ("s8", "u8")]
 
 
-@pytest.mark.parametrize("bits", (4, 8))
-@pytest.mark.parametrize("symmetric", (True, False))
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("symmetric", [True, False])
 def test_rows_alone_and_together(engine: zemm.Engine, bits: int, symmetric: bool) -> None:
     """A row has the same bits whether it is alone, takes turns with others or is in a larger tile."""
     rng = np.random.default_rng(0)

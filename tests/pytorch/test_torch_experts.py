@@ -4,6 +4,7 @@ of rows, programs of torch."""
 
 import copy
 import io
+import math
 import types
 from typing import Any
 
@@ -13,6 +14,7 @@ import zemm
 from support_checkpoints import torch
 from zemm._layers.experts_step import ExpertsPrimitiveDesc
 from zemm._layers.gate import Gate
+from zemm.torch import _experts_call
 from zemm.torch._expert_places import Packed
 from zemm.torch._gates import between, gate_of
 from zemm.torch._quant_experts import QuantExperts
@@ -226,6 +228,65 @@ def test_refusals_of_a_step(wrong: dict[str, Any], sentence: str) -> None:
         ExpertsPrimitiveDesc(
             zemm.Engine("cpu"), "gate", **{"tokens": 2, "width": 8, **Gate().values, **wrong}
         )
+
+
+ODD_EXPERTS: dict[str, tuple[int, int, int, int | None, bool]] = {
+    # name: features, width, group, elements that share a scale of activations, with columns in another order
+    "groups": (64, 96, 32, None, False),
+    "a group of all": (100, 70, 100, 100, False),
+    "short groups": (96, 48, 48, 16, False),
+    "long groups": (512, 256, 256, 256, False),
+    "columns": (64, 96, 32, None, True),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("name", ODD_EXPERTS)
+def test_steps_quantise_as_layers_do(monkeypatch: pytest.MonkeyPatch, name: str, dtype: torch.dtype) -> None:
+    """As a chain in which reorders quantise, to the bit. Rows with NaN, infinity and zeros, too."""
+    k, width, group, activation_group, has_columns = ODD_EXPERTS[name]
+    rng = np.random.default_rng(0)
+    shapes = (k, 2 * width), (width, N)
+    how: dict[str, Any] = {"bits": 4, "activation": "int8", "activation_group": activation_group}
+    both = [
+        zemm.Linear.from_float(
+            rng.standard_normal((EXPERTS, *shape), np.float32), group=min(group, shape[0]), **how
+        )
+        for shape in shapes
+    ]
+    columns = [
+        torch.from_numpy(rng.permuted(np.tile(np.arange(n), (EXPERTS, 1)), axis=1)) for n in (k, width)
+    ]
+    packed = [Packed(layer, own if has_columns else None) for layer, own in zip(both, columns, strict=True)]
+    module = QuantExperts(*packed, original_of("silu"))
+    for count in (1, 5, 300):
+        _, index, weights = tokens(count)
+        x = torch.randn(count, k).to(dtype)
+        if count == 5:
+            x[0, 3], x[1, 5], x[2] = math.nan, -math.inf, 0
+        y = module(x, index, weights.to(dtype))
+        with monkeypatch.context() as patch:
+            patch.setattr(_experts_call, "_quantised", lambda *_: _experts_call._Quantised({}, {}))
+            for part in (module.up, module.down):
+                part.layer._calls.kept.experts.clear()
+            wanted = module(x, index, weights.to(dtype))
+        for part in (module.up, module.down):
+            part.layer._calls.kept.experts.clear()
+        assert torch.equal(y.nan_to_num(), wanted.nan_to_num())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"group": 0}, "group is 0, not from 1"),
+        ({"group": 48}, "group is 48 and sums_group 32: neither divides the other"),
+        ({"dst_type": "bf16"}, "a step that quantises f32 takes rows of bf16"),
+    ],
+)
+def test_refusals_of_a_step_that_quantises(wrong: dict[str, Any], sentence: str) -> None:
+    fields = {"tokens": 2, "width": 96, "is_quantised": True, "group": 32, "sums_group": 32}
+    with pytest.raises(ValueError, match=sentence):
+        ExpertsPrimitiveDesc(zemm.Engine("cpu"), "gather", **fields | wrong)
 
 
 def test_a_compiled_program_is_one_graph() -> None:

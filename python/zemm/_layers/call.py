@@ -7,7 +7,7 @@ longer.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,20 +41,28 @@ def layer_call(
     return library.layer_call(handles, places, experts)
 
 
-class Quantizer:
-    """Quantises src to s8 with scales and sums for groups of K, on the engine. groups: elements that
-    share a scale, and a sum."""
+class KGroups(NamedTuple):
+    """Elements of K that share a scale, and a sum, of a src that is quantised to s8, or to 7 bits of it."""
 
-    def __init__(
-        self, primitive: Primitive, src: Slot, values: Slot, dims: Shape, groups: tuple[int, int]
-    ) -> None:
+    scales: int
+    sums: int
+    has_reduced_range: bool = False
+
+
+class Quantizer:
+    """Quantises src with scales and sums for groups of K, on the engine. offsets: of the slots in the call's
+    scratch."""
+
+    def __init__(self, primitive: Primitive, src: Slot, values: Slot, dims: Shape, groups: KGroups) -> None:
         engine = primitive.engine
-        of_scales, of_sums = ((*dims[:-1], groups_of(dims[-1], group)) for group in groups)
+        of_scales, of_sums = ((*dims[:-1], groups_of(dims[-1], group)) for group in groups[:2])
         self.values = values
         self.scales = Slot.of("scales", of_scales, "f32", engine)
         self.sums = Slot.of("sums", of_sums, "s32", engine)
         self.slots = (self.values, self.scales, self.sums)
+        self.offsets: list[int] = []
         self.primitive = primitive
+        self.groups = groups
         self.args = {
             ARG["FROM"]: src.memory,
             ARG["TO"]: self.values.memory,
@@ -90,7 +98,7 @@ class LinearCall:
         src: tuple[Shape, DataType],
         dst: tuple[Shape, DataType],
         quantize: Primitive | None = None,
-        k_groups: tuple[int, int] = (0, 0),
+        k_groups: KGroups | None = None,
         groups: int | None = None,
     ) -> None:
         engine = matmul.engine
@@ -103,13 +111,13 @@ class LinearCall:
         self._on_host = engine.kind == "cpu"
         self._src = slot("src", *src) if quantize is None else Slot.of("src", *src, engine)
         self._dst = slot("dst", *dst)
-        self._quantizer: Quantizer | None = None
+        self.quantizer: Quantizer | None = None
         args = {**args, ARG["SRC"]: self._src.operand, ARG["DST"]: self._dst.operand}
         executions = [(matmul, args)]
         places = [*self._src.places(SRC), *self._dst.places(DST)]
         self.scratch_size = 0
-        if quantize is not None:
-            q = self._quantizer = Quantizer(
+        if quantize is not None and k_groups is not None:
+            q = self.quantizer = Quantizer(
                 quantize, self._src, slot("values", src[0], "s8"), src[0], k_groups
             )
             args[ARG["SRC"]] = q.values.operand
@@ -119,6 +127,7 @@ class LinearCall:
             executions.insert(0, (quantize, q.args))
             for part in q.slots:
                 places += part.places(SCRATCH, self.scratch_size)
+                q.offsets.append(self.scratch_size)
                 self.scratch_size += aligned(part.size)
         self._matmul = matmul
         self.own_stream = stream_of(engine)
@@ -132,17 +141,17 @@ class LinearCall:
         self._call, self._chain = library.bound_call(made), library.chain([made])
         self.keep = executions, self._call  # while work of a stream uses them
         self.known: Any = None  # to zemm.torch._calls
-        operands = (self._src if self._quantizer is None else self._quantizer.values, self._dst)
+        operands = (self._src if self.quantizer is None else self.quantizer.values, self._dst)
         self._grouped = [slot for slot in operands if isinstance(slot, GroupedSlot)]
 
-    def within(self, tensors: Mapping[int, tuple[int, int]]) -> tuple[Any, Any]:
+    def within(self, tensors: Mapping[int, tuple[int, int]], *, quantizes: bool = True) -> tuple[Any, Any]:
         """The layer_call() of a chain. tensors: for each of this call, the one of the chain, and how many
-        bytes after its begin."""
+        bytes after its begin. quantizes: else the chain has quantised src before."""
         places = []
         for memory, index, tensor, offset in self._places:
             to, begin = tensors[tensor]
             places.append((memory, index, to, begin + offset))
-        return layer_call(self.keep[0], places, 0)
+        return layer_call(self.keep[0] if quantizes else self.keep[0][-1:], places, 0)
 
     def run(
         self, host: Host, x: Any, result: Any, stream: Stream | None, sizes: NDArray[np.int64] | None = None

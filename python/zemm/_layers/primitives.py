@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zemm._arrays.operands import tensor
 from zemm._arrays.reorder import quantizing_attr
 from zemm._layers import first_pass
-from zemm._layers.call import LinearCall
+from zemm._layers.call import KGroups, LinearCall
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.locks import Lock
 from zemm.dtypes import type_of
@@ -172,7 +172,7 @@ class LinearCalls:
             )
         pd = self._grouped_desc(rows, src_dtype, dst_dtype, shared)
         src, dst = ((rows, k), src_dtype), ((rows, n), dst_dtype)
-        groups = (self._group, self._sums_group)
+        groups = KGroups(self._group, self._sums_group, self._reduced_range)
         return LinearCall(_primitive(pd), args, src, dst, quantize, groups, count)
 
     def _target(self, expert: int | None) -> tuple[PackedWeights, Memory | None]:

@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 
 from zemm._arrays.torch_tensors import HOST
-from zemm._layers.call import aligned, keep_in_flight, layer_call
+from zemm._layers.call import LinearCall, aligned, keep_in_flight, layer_call
 from zemm._layers.experts_step import ExpertsPrimitiveDesc
 from zemm._layers.gate import Gate
 from zemm._layers.primitives import recent
-from zemm._layers.slots import DST, ENDS, SRC, Slot
+from zemm._layers.slots import DST, ENDS, SRC, Place, Slot
 from zemm._layers.slots import SCRATCH as OF_LAYER
 from zemm._library import library
 from zemm._library.library import ARG
@@ -52,6 +52,31 @@ class _Operand(NamedTuple):
     slot: Slot
     tensor: int
     at: int = 0
+
+    @property
+    def place(self) -> Place:
+        return (self.slot.memory._handle, 0, self.tensor, self.at)
+
+
+class _Quantised(NamedTuple):
+    """What a step writes in place of DST, by argument, and the fields of zemm_experts_t that say so."""
+
+    operands: dict[int, _Operand]
+    fields: dict[str, Any]
+
+
+def _quantised(call: LinearCall, own: int | None) -> _Quantised:
+    """own: where the scratch of the call begins; None: the call quantises its src itself, if it does."""
+    q = call.quantizer
+    if q is None or own is None:
+        return _Quantised({}, {})
+    args = ARG["DST"], ARG["ATTR_SCALES"] | ARG["DST"], ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["DST"]
+    operands = (_Operand(slot, SCRATCH, own + at) for slot, at in zip(q.slots, q.offsets, strict=True))
+    names = "group", "sums_group", "has_reduced_range"
+    return _Quantised(
+        dict(zip(args, operands, strict=True)),
+        {"is_quantised": True, **dict(zip(names, q.groups, strict=True))},
+    )
 
 
 class Types(NamedTuple):
@@ -102,6 +127,10 @@ class ExpertsCall:
         own = given + aligned(max(up_dst.slot.size, down_dst.slot.size))
         self._size = own + max(self._up.scratch_size, self._down.scratch_size)
 
+        # Steps quantise what they make, but gathered tokens that get another type before.
+        of_tokens = _quantised(self._up, own if gathered == types.x or columns[0] else None)
+        of_rows = _quantised(self._down, own)
+
         def columns_of(layer: Linear, has_some: bool, place: int) -> dict[str, _Operand]:
             shape = experts, layer.in_features
             return {"SRC_3": tensor("columns", shape, "s64", place)} if has_some else {}
@@ -111,34 +140,38 @@ class ExpertsCall:
             of_down |= {"SRC_1": index, "SRC_2": routes}
         moved = {SRC: (SCRATCH, taken), DST: (SCRATCH, given), OF_LAYER: (SCRATCH, own), ENDS: (SCRATCH, 0)}
         self._keep: list[Any] = [self._up.keep, self._down.keep]
+        tokens_and_routes = {"SRC": x, "DST": up_src, "SRC_1": index, "SRC_2": routes, **of_up}
+        gated_rows = {"SRC": up_dst, "DST": down_src, **of_down}
+        summed_rows = {"SRC": down_dst, "DST": y, "SRC_1": weights, "SRC_2": routes}
         self._run = library.bound_chain(
             [
-                self._step("gather", {"SRC": x, "DST": up_src, "SRC_1": index, "SRC_2": routes, **of_up}),
-                self._up.within(moved),
-                self._step("gate", {"SRC": up_dst, "DST": down_src, **of_down}, **gate.values),
-                self._down.within(moved),
-                self._step("combine", {"SRC": down_dst, "DST": y, "SRC_1": weights, "SRC_2": routes}),
+                self._step("gather", tokens_and_routes, of_tokens),
+                self._up.within(moved, quantizes=not of_tokens.operands),
+                self._step("gate", gated_rows, of_rows, **gate.values),
+                self._down.within(moved, quantizes=not of_rows.operands),
+                self._step("combine", summed_rows, of_rows),
             ],
             SCRATCH + 1,
         )
         self._has_run = False
 
-    def _step(self, step: str, operands: dict[str, _Operand], **gate: Any) -> tuple[Any, Any]:
+    def _step(
+        self, step: str, operands: dict[str, _Operand], quantised: _Quantised, **fields: Any
+    ) -> tuple[Any, Any]:
+        """operands: by the names of arguments."""
         src, dst = operands["SRC"].slot, operands["DST"].slot
-        fields: dict[str, Any] = {
-            "src_type": src.data_type,
-            "dst_type": dst.data_type,
-            "width": dst.shape[-1],
-        }
+        fields |= {"src_type": src.data_type, "dst_type": dst.data_type, "width": dst.shape[-1]}
         if step == "combine":
             fields["weights_type"] = operands["SRC_1"].slot.data_type
-        fields |= {"has_columns": "SRC_3" in operands, **self._sizes, **gate}
+        fields |= {"has_columns": "SRC_3" in operands, **self._sizes, **quantised.fields}
         pd = ExpertsPrimitiveDesc(self._engine, step, **fields)
-        args = {ARG[name]: operand.slot.memory for name, operand in operands.items()}
-        places = [place for slot, *at in operands.values() for place in slot.places(*at)]
+        all_operands = {ARG[name]: operand for name, operand in operands.items()}
+        if step != "combine":
+            all_operands |= quantised.operands
+        args = {arg: operand.slot.memory for arg, operand in all_operands.items()}
         executions = [(Primitive(pd), args)]
         self._keep.append(executions)
-        return layer_call(executions, places, 0)
+        return layer_call(executions, [operand.place for operand in all_operands.values()], 0)
 
     def run(self, tensors: list[Any]) -> None:
         """tensors: pointers to dense ones, from X to Y. InvalidArgumentsError: there is no such expert."""

@@ -21,10 +21,17 @@ struct experts_arguments {
     arg_u64 routes;  // s32 [experts + rows]: where the rows of each expert end, then the row of each index
     arg_u64 columns; // s64 [experts, width]: the column of src for each one of dst; 0: as they come
     arg_u64 weights; // [tokens, top_k]: the factors of the rows
-    arg_i64 count;   // of what work-items share: rows, or tokens
+    // Of a dst that is quantised to s8: its scales, f32 [rows, groups], and its sums, s32 [rows, groups]; 0:
+    // dst is not quantised.
+    arg_u64 scales, sums;
+    arg_u64 rows;  // [work-items, width] of dst_type: what each quantises
+    arg_i64 group; // elements of a row that share a scale
+    arg_i64 sums_group, groups, sums_groups;
+    arg_i64 count; // of what work-items share: rows, or tokens
     arg_i64 per_item, top_k, experts;
     arg_i64 width; // of a row of dst
-    arg_i32 src_type, dst_type, weights_type;
+    arg_i32 src_type, weights_type;
+    arg_i32 dst_type;   // of rows before they are quantised
     arg_i32 activation; // enum experts_activation
     arg_i32 is_gated, is_interleaved;
     float alpha, gate_most, up_most, up_shift;

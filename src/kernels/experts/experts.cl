@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a mixture of experts beside its two products (src/experts/experts.h). Types are read at run
-// time, so that one module serves all models.
+// time, so that one module serves all models, but for what quantises rows.
 #define WITHOUT_SMALL_FLOATS
 #include "args/experts_args.h"
 #include "arithmetic/float_tensors.h"
+#include "reorder/reorder_spec.h"
+
+static inline int is_u8() {
+    return 0;
+}
+static inline int most() {
+    return HAS(QUANTIZE_REDUCED_RANGE) ? 63 : 127;
+}
+static inline float scale_in_its_type(float scale, float rest) {
+    return fmax(scale, 0x1p-126f);
+}
+#define load_quantized16(src, i) load_float16(src, spec_src_dt(), i)
+#define load_quantized(src, i) load_float(src, spec_src_dt(), i)
+#include "quantize/quantize_group.h"
 
 typedef global const long *columns_of_expert; // 0: columns as they come
 
@@ -61,17 +75,75 @@ static inline float16 limited(float16 x, float least, float most) {
 // The first and the last number of a work-item, of those that the work-items share.
 #define FIRST(a) ((long)get_global_id(0) * (a).per_item)
 #define LAST(a) min(FIRST(a) + (a).per_item, (a).count)
+// Whether gather takes tokens one by one, else rows.
+#define TAKES_TOKENS(a) ((a).scales && !(a).columns)
 #define ONE_WORK_ITEM __attribute__((reqd_work_group_size(1, 1, 1)))
+
+// dst: row `row`, quantised from src, whose element `from` is the row's first one.
+static inline void quantize_row(const struct experts_arguments *a, bytes src, long from, long row) {
+    global uchar *dst = (global uchar *)a->dst;
+    const long to = row * a->width, part = min(a->group, a->sums_group);
+    global float *scales = (global float *)a->scales + row * a->groups;
+    global int *sums = (global int *)a->sums + row * a->sums_groups;
+    long summed = 0; // elements
+    int sum = 0;
+    for (long g = 0; g < a->width; g += a->group) {
+        const long end = min(g + a->group, a->width);
+        const bool in_vectors = spec_vectors() && g + a->group == end;
+        struct range r;
+        if (in_vectors)
+            sum += quantize_vectors(src, from + g, dst, to + g, &r);
+        else
+            r = range_of(src, from + g, end - g);
+        *scales++ = r.scale;
+        for (long i = g; i < end; i += part) {
+            const long length = min(part, end - i);
+            if (!in_vectors && r.finite)
+                sum += quantize_part(src, from + i, dst, to + i, length, r);
+            else if (!in_vectors)
+                clear(dst, to + i, length);
+            summed += length;
+            if (summed == a->sums_group || i + length == a->width) {
+                *sums++ = sum;
+                summed = sum = 0;
+            }
+        }
+    }
+}
+
+// Copies whole words, and the bytes after them.
+static inline void copy_bytes(global uchar *to, bytes from, long count) {
+    long i = 0;
+    for (; i + 64 <= count; i += 64)
+        vstore16(vload16(0, (global const int *)(from + i)), 0, (global int *)(to + i));
+    for (; i < count; ++i)
+        to[i] = from[i];
+}
+
+// dst: the quantised row `row` once more.
+static inline void copy_row(const struct experts_arguments *a, long row, long to) {
+    const long scales = a->groups * sizeof(float), sums = a->sums_groups * sizeof(int);
+    copy_bytes((global uchar *)a->dst + to * a->width, (bytes)a->dst + row * a->width, a->width);
+    copy_bytes((global uchar *)a->scales + to * scales, (bytes)a->scales + row * scales, scales);
+    copy_bytes((global uchar *)a->sums + to * sums, (bytes)a->sums + row * sums, sums);
+}
+
+// Where a work-item writes its row `row`: into dst or, if it is quantised then, into its own one.
+static inline global uchar *written_row(const struct experts_arguments *a, long row) {
+    const long at = (a->scales ? (long)get_global_id(0) : row) * a->width;
+    return (global uchar *)(a->scales ? a->rows : a->dst) + at * (a->dst_type == DT_F32 ? 4 : 2);
+}
 
 // Makes the routes of the index. Rows are sorted by expert; those of an expert have the order of their
 // tokens. Returns whether all experts are there. If not, all ends are past the rows, which matmuls refuse.
 static inline bool make_routes(const struct experts_arguments *a) {
+    const long count = TAKES_TOKENS(*a) ? a->count * a->top_k : a->count;
     global const long *index = (global const long *)a->index;
     global int *ends = (global int *)a->routes, *places = ends + a->experts;
     bool are_there = true;
     for (long e = 0; e < a->experts; ++e)
         ends[e] = 0;
-    for (long i = 0; i < a->count && are_there; ++i) {
+    for (long i = 0; i < count && are_there; ++i) {
         are_there = index[i] >= 0 && index[i] < a->experts;
         if (are_there)
             ++ends[index[i]];
@@ -82,7 +154,7 @@ static inline bool make_routes(const struct experts_arguments *a) {
         ends[e] = are_there ? end : INT_MAX;
         end += size;
     }
-    for (long i = 0; i < a->count && are_there; ++i)
+    for (long i = 0; i < count && are_there; ++i)
         places[i] = ends[index[i]]++;
     return are_there;
 }
@@ -91,19 +163,31 @@ ONE_WORK_ITEM kernel void experts_route(struct experts_arguments a) {
     make_routes(&a);
 }
 
-// dst: the row of src that is the token of each row. A single work-item makes the routes first.
+// dst: the row of src that is the token of each row. A single work-item makes the routes first. Without
+// columns a token is quantised once for all of its rows.
 ONE_WORK_ITEM kernel void experts_gather(struct experts_arguments a) {
     global const int *routes = (global const int *)a.routes;
     if (get_global_size(0) == 1 ? !make_routes(&a) : routes[0] == INT_MAX)
         return;
+    global const int *places = routes + a.experts;
     for (long i = FIRST(a); i < LAST(a); ++i) {
+        if (TAKES_TOKENS(a)) {
+            const long row = places[i * a.top_k];
+            quantize_row(&a, (bytes)a.src, i * a.width, row);
+            for (long k = 1; k < a.top_k; ++k)
+                copy_row(&a, row, places[i * a.top_k + k]);
+            continue;
+        }
         const columns_of_expert columns =
             a.columns ? (columns_of_expert)a.columns + ((global const long *)a.index)[i] * a.width : 0;
-        const long from = i / a.top_k * a.width, to = routes[a.experts + i] * a.width;
+        const long from = i / a.top_k * a.width;
+        global uchar *to = written_row(&a, places[i]);
         FOR_COLUMNS(a.width) {
             const float16 x = load_columns((bytes)a.src, a.src_type, from, 1, 0, columns, at, count);
-            store_columns((global uchar *)a.dst, a.dst_type, to + at, count, x);
+            store_columns(to, a.dst_type, at, count, x);
         }
+        if (a.scales)
+            quantize_row(&a, to, 0, places[i]);
     }
 }
 
@@ -119,6 +203,7 @@ ONE_WORK_ITEM kernel void experts_gate(struct experts_arguments a) {
             row = ((global const int *)a.routes)[a.experts + i];
             columns = (columns_of_expert)a.columns + ((global const long *)a.index)[i] * a.width;
         }
+        global uchar *to = written_row(&a, row);
         FOR_COLUMNS(a.width) {
             const bytes src = (bytes)a.src;
             float16 x = load_columns(src, a.src_type, row * src_width, step, 0, columns, at, count);
@@ -130,8 +215,10 @@ ONE_WORK_ITEM kernel void experts_gate(struct experts_arguments a) {
             } else {
                 x = activated(&a, x);
             }
-            store_columns((global uchar *)a.dst, a.dst_type, row * a.width + at, count, x);
+            store_columns(to, a.dst_type, at, count, x);
         }
+        if (a.scales)
+            quantize_row(&a, to, 0, row);
     }
 }
 

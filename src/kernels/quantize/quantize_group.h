@@ -146,7 +146,7 @@ static inline int16 stored16(int16 values, int zero_point) {
     return is_u8() ? clamp(values + (int16)zero_point, (int16)0, (int16)most()) : values;
 }
 
-static inline void store16(global uchar *dst, long to, int16 values) {
+static inline void store_bytes16(global uchar *dst, long to, int16 values) {
     vstore16(convert_uchar16(values), 0, dst + to); // the low byte of each
 }
 
@@ -168,7 +168,7 @@ static inline int quantize_exactly(bytes src, long from, global uchar *dst, long
         values += select((int16)0, select((int16)-1, (int16)1, rest > (float16)0.f), away);
         values = stored16(values, r.zero_point);
         sums += values;
-        store16(dst, to + i, values);
+        store_bytes16(dst, to + i, values);
     }
     int sum = total(sums);
     for (; i < count; ++i) {
@@ -189,7 +189,7 @@ static inline int16 quantize16(float16 x, float inverse, int zero_point, global 
     float16 whole;
     const int16 values = stored16(nearest16(q, &whole), zero_point);
     *farthest = max(*farthest, as_uint16(q - whole) & (uint16)0x7fffffff);
-    store16(dst, to, values);
+    store_bytes16(dst, to, values);
     return values;
 }
 

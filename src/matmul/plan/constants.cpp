@@ -39,7 +39,8 @@ types_along_k types_of(const facts &f, uint32_t flags) {
 }
 
 // Whether owner/work_item/few_rows.h computes so few rows of packed weights: their parameters change along K
-// at each segment, which is a block. The policy for floats has products of 8-bit integers without zero points.
+// at each segment, which is a block. The policy for floats has products of 8-bit integers without zero
+// points.
 bool has_few_rows_loop(const facts &f, const arithmetic &a, uint32_t flags) {
     constexpr uint32_t needed = FLAG_EQUAL_GROUPS | FLAG_WHOLE_SEGMENTS;
     const problem &p = f.run();

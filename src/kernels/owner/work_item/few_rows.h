@@ -127,7 +127,7 @@ static inline void sum_few_rows(bytes src, global const struct matmul_problem *p
             count = each + (larger-- > 0 ? 1 : 0);
 #define COUNT(n)                                                                                             \
     case n:                                                                                                  \
-        sum_rows(n, i0, k, end, part->end, src, p, args, source, panel, t);                                       \
+        sum_rows(n, i0, k, end, part->end, src, p, args, source, panel, t);                                  \
         break;
             switch (count) { COUNT(1) COUNT(2) COUNT(4) MORE_COUNTS(COUNT) }
 #undef COUNT
