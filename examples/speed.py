@@ -3,12 +3,15 @@
 
 calls: what a call of a layer takes from numpy, and its kernels alone, for one row.
 layers: layers of 2048 to 2048 features in turns with torch.nn.Linear in bf16 (needs torch).
-experts: a mixture of 8 experts beside Transformers' own in bf16 (needs torch and transformers).
+experts: mixtures of 8 and of 128 experts in turns with Transformers' own in bf16 (needs torch and
+    transformers).
 """
 
 import argparse
+import copy
 import functools
-import tempfile
+import itertools
+import statistics
 import time
 from collections.abc import Callable
 
@@ -82,34 +85,54 @@ def time_layers(rounds: int) -> None:
 def time_experts(rounds: int) -> None:
     import torch
     import transformers
-    from zemm.transformers import ZemmConfig
+    import zemm.torch
 
-    config = transformers.MixtralConfig(
-        hidden_size=1024, intermediate_size=2048, num_hidden_layers=1, vocab_size=128, dtype="bfloat16"
-    )
-    quantised = {a: ZemmConfig(bits=4, group=128, activation=a) for a in ("int8", "bf16")}
-    with tempfile.TemporaryDirectory() as folder:
-        transformers.MixtralForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
-        load = functools.partial(
-            transformers.AutoModelForCausalLM.from_pretrained,
-            folder,
-            dtype=torch.bfloat16,
-            experts_implementation="grouped_mm",
+    shapes = {
+        "8 experts of 2048x1024, 2 of them": {
+            "hidden_size": 1024,
+            "num_experts": 8,
+            "num_experts_per_tok": 2,
+        },
+        "128 experts of 768x2048, 8 of them": {
+            "hidden_size": 2048,
+            "num_experts": 128,
+            "num_experts_per_tok": 8,
+        },
+    }
+    for name, shape in shapes.items():
+        width = 2048 if shape["num_experts"] == 8 else 768
+        config = transformers.Qwen3MoeConfig(
+            **shape, moe_intermediate_size=width, num_hidden_layers=1, vocab_size=128, num_attention_heads=16
         )
-        models = {name: load(quantization_config=of) for name, of in {"torch": None, **quantised}.items()}
-    experts = {name: model.model.layers[0].mlp.experts for name, model in models.items()}
-    with torch.inference_mode():
-        for tokens in (1, 32, 256):
-            x = torch.randn(tokens, 1024, dtype=torch.bfloat16)
-            weights, index = torch.randn(tokens, 8).softmax(-1).topk(2)
-            given = x, index, weights.to(torch.bfloat16)
-            for module in experts.values():
-                module(*given)
-            times = [
-                f"{name} {1e3 * best(functools.partial(module, *given), rounds):.1f} ms"
-                for name, module in experts.items()
+        config._experts_implementation = "grouped_mm"
+        model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+        block = model.model.layers[0].mlp
+        layers = {"torch": block.experts}
+        for activation, group in (("int8", 32), ("int8", 128), ("bf16", 128)):
+            copied = copy.deepcopy(block)
+            zemm.torch.quantize_(copied, bits=4, group=group, activation=activation, progress=False)
+            layers[f"{activation}, groups of {group}"] = copied.experts
+        print(f"{name}, ms, best and median")
+        for tokens in (1, 4, 32, 512):
+            x = torch.randn(tokens, shape["hidden_size"], dtype=torch.bfloat16)
+            # A call chooses other experts than the ones before, whose weights may be in a cache.
+            chosen = [
+                torch.randn(tokens, shape["num_experts"]).softmax(-1).topk(shape["num_experts_per_tok"])
+                for _ in range(16)
             ]
-            print(f"{tokens} tokens: {', '.join(times)}")
+            given = itertools.cycle([(x, index, weights.to(x.dtype)) for weights, index in chosen])
+            taken: dict[str, list[float]] = {name: [] for name in layers}
+            with torch.inference_mode():
+                for _ in range(rounds):
+                    for name, layer in layers.items():
+                        layer(*next(given))  # brings its code and scratch back
+                        for _ in range(max(1, 32 // tokens)):
+                            arguments = next(given)
+                            begin = time.perf_counter()
+                            layer(*arguments)
+                            taken[name].append(1e3 * (time.perf_counter() - begin))
+            cells = (f"{name} {min(ms):.2f} {statistics.median(ms):.2f}" for name, ms in taken.items())
+            print(f"{tokens} tokens: {'; '.join(cells)}")
 
 
 def main() -> None:
