@@ -288,3 +288,12 @@ def test_modes(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     assert (result.state, result.sentence) == (verdict.EXECUTED if mode == "R" else verdict.PASSED, "")
     assert args.HINT_MAX_GROUP_SIZE in passed
     assert passed[args.SRC].read(1).view(np.int32).tolist() == [2, 2, 5]
+
+
+def test_bytes_of_weights_without_rows_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    scales = "--dt=s8:s8:f32 --attr-scales=wei:7:f32:2x1"
+    some, all_of_them = (
+        outcome(monkeypatch, f"--matmul --grouped=0:3:{sizes} {scales} 5x4:3x4x6")[0].bytes_in
+        for sizes in ("2+0+3", "2+1+2")
+    )
+    assert all_of_them - some == 4 * 6 + 2 * 6 * 4  # a matrix, and its scales

@@ -54,9 +54,15 @@ class Tensors:
         return {a.role: self.buffers[a.arg] for a in self.arguments if a.is_output}
 
     def bytes_moved(self) -> tuple[int, int]:
-        """The bytes that are read and written. A sum post-op reads dst."""
+        """The bytes that are read and written. A sum post-op reads dst. Weights of a group without rows
+        are not read."""
         written = sum(buffer.size for buffer in self.outputs.values())
         everything = sum(buffer.size for arg, buffer in self.buffers.items() if arg != args.SCRATCHPAD)
+        grouped = self._case.grouped
+        if grouped and grouped.dim == 0:
+            of_groups = (a for a in self.arguments if a.arg in self.buffers and len(a.dims) == 3)
+            unused = sum(self.buffers[a.arg].size for a in of_groups) * grouped.sizes.count(0)
+            everything -= unused // grouped.count
         reads_dst = bool(contents.old_dst_type(self._case))
         return everything - written + reads_dst * self.buffers[args.DST].size, written
 
