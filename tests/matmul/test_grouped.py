@@ -65,6 +65,36 @@ def test_sizes(name: str, sizes: tuple[int, ...]) -> None:
     check(of_rows(name, sizes))
 
 
+@pytest.mark.quick(cases=lambda name: name in ("f32", "reductions", "weight_only"))
+@pytest.mark.parametrize("name", MATRICES)
+def test_few_beside_many(name: str) -> None:
+    """On CPUs groups of few rows may run on a kernel of their own."""
+    check(of_rows(name, (1, 2, 40, 0, 4, 3, 17, 1, 16, 90), n=70))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kernels"),
+    [
+        ((1, 2, 16, 3), ["avx512_vnni"]),
+        ((1, 2, 90, 3), ["avx512_segments"]),  # three groups are not worth a launch
+        ((1, 2, 90, 16, 3), ["avx512_segments", "avx512_vnni"]),
+        ((17, 33, 90, 44, 20), ["avx512_segments"]),
+    ],
+)
+def test_kernels_of_sizes(
+    engine: zemm.Engine, capfd: pytest.CaptureFixture[str], sizes: tuple[int, ...], kernels: list[str]
+) -> None:
+    if "avx512_vnni" not in engine.features or "amx_int8" in engine.features:
+        pytest.skip("the kernels are those of AVX512-VNNI")
+    zemm.set_verbose(1)
+    try:
+        check(of_rows("offsets", sizes))
+    finally:
+        zemm.set_verbose(0)
+    (line,) = (line for line in capfd.readouterr().out.splitlines() if ",exec,cpu,matmul," in line)
+    assert [name.split("_", 5)[-1] for name in line.split(",")[6].split("+")] == kernels
+
+
 def test_as_many_rows_as_groups() -> None:
     """[G, 1] then is a value for each group, although it has the dims of a value for each row."""
     check("--matmul --grouped=0:3:3+0+0 --wtag=abc --attr-post-ops=mul:f32:0 3x128:3x128x70")

@@ -45,8 +45,11 @@ std::unique_ptr<zemm_primitive_desc> likely_desc(zemm_engine_t engine, const gro
 struct grouped_values : static_primitive::values {
     std::string log_text() const override { return log; }
 
-    std::shared_ptr<const zemm_primitive> inner; // computes the batch
-    group_table table;
+    struct part {
+        std::shared_ptr<const zemm_primitive> inner; // computes the batch
+        group_table table;
+    };
+    std::vector<part> parts;
     std::string log;
 };
 
@@ -115,6 +118,19 @@ grouped_primitive::grouped_primitive(std::unique_ptr<const zemm_primitive_desc> 
     by_sizes_.add(key_of(sizes), std::move(likely));
 }
 
+int32_t grouped_primitive::few_rows(int32_t largest) const {
+    const auto &desc = static_cast<const grouped_desc &>(*pd);
+    const std::lock_guard hold(lock_);
+    const auto [known, is_new] = few_by_largest_.emplace(largest, 0);
+    if (!is_new || pd->engine->kind != zemm_cpu)
+        return known->second;
+    const std::string usual = desc.of_sizes({largest, 1})->impl_name();
+    for (const int32_t rows : {16, 8, 4})
+        if (rows < largest && desc.of_sizes({rows, 1})->impl_name() != usual)
+            return known->second = rows;
+    return 0;
+}
+
 // Earlier work may write the offsets, so it has to be done first.
 std::unique_ptr<const static_primitive::values>
 grouped_primitive::read_values(ze::stream &stream, const memory_map &memories,
@@ -130,24 +146,39 @@ grouped_primitive::read_values(ze::stream &stream, const memory_map &memories,
         }
     auto read = std::make_unique<grouped_values>();
     const group_sizes sizes = round_up(sizes_of(ends));
-    read->inner = by_sizes_.get(key_of(sizes), [&] { return desc.of_sizes(sizes); });
-    const plan &plan = static_cast<const primitive_desc &>(*read->inner->pd).decided->plan;
-    const bool in_groups = plan.row->traits().has_tiles(); // of rows, of which only the last may be cut
-    read->table = make_table(pd->engine->device, plan.has_row_groups()
-                                                     ? parts_of_rows(ends, plan.argument_block->tile_rows,
-                                                                     in_groups ? plan.row->rows_at_once : 1,
-                                                                     int(plan.tiles_along_m))
-                                                     : parts_of_k(ends));
-    read->log = desc.log_text_of_impl(read->inner->pd->impl_name());
+    std::vector<group_range> ranges(1);
+    if (desc.has_row_groups()) {
+        constexpr int32_t worth_a_launch = 4; // groups
+        const int32_t few = few_rows(sizes.largest);
+        if (few != 0 && sizes_of(ends, {0, few}).count >= worth_a_launch)
+            ranges = {{few, INT32_MAX}, {0, few}};
+    }
+    std::string names;
+    for (const group_range &range : ranges) {
+        const group_sizes own = ranges.size() == 1 ? sizes : round_up(sizes_of(ends, range));
+        auto inner = by_sizes_.get(key_of(own), [&] { return desc.of_sizes(own); });
+        const plan &plan = static_cast<const primitive_desc &>(*inner->pd).decided->plan;
+        const bool in_groups = plan.row->traits().has_tiles(); // of rows, of which only the last may be cut
+        auto table =
+            make_table(pd->engine->device,
+                       plan.has_row_groups()
+                           ? parts_of_rows(ends, range, plan.argument_block->tile_rows,
+                                           in_groups ? plan.row->rows_at_once : 1, int(plan.tiles_along_m))
+                           : parts_of_k(ends));
+        names += (names.empty() ? "" : "+") + std::string(inner->pd->impl_name());
+        read->parts.push_back({std::move(inner), std::move(table)});
+    }
+    read->log = desc.log_text_of_impl(names.c_str());
     return read;
 }
 
 void grouped_primitive::run(ze::stream &stream, const memory_map &memories, const values *read,
                             std::span<const ze_event_handle_t> waits) const {
-    const auto &v = static_cast<const grouped_values &>(*read);
-    stream.keep(v.inner);
-    if (v.table.count != 0)
-        static_cast<const primitive &>(*v.inner).run_groups(stream, memories, &v.table, waits);
+    for (const auto &part : static_cast<const grouped_values &>(*read).parts) {
+        stream.keep(part.inner);
+        if (part.table.count != 0)
+            static_cast<const primitive &>(*part.inner).run_groups(stream, memories, &part.table, waits);
+    }
 }
 
 } // namespace zemm::matmul

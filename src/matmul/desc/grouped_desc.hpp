@@ -3,6 +3,9 @@
 // depends on the sizes of the groups, which an execution reads from its memories.
 #pragma once
 
+#include <map>
+#include <mutex>
+
 #include "matmul/desc/primitive_desc.hpp"
 #include "matmul/problem/grouped.hpp"
 #include "primitive/deferred.hpp"
@@ -25,6 +28,7 @@ public:
     std::string tuning_text() const override;
     std::string log_text() const override { return log_text_of_impl(impl_name()); }
 
+    bool has_row_groups() const { return problem_.batched.grouped == grouping::rows; }
     std::string log_text_of_impl(const char *impl_name) const;
     // The descriptor for groups of these sizes, rounded up to powers of two.
     std::unique_ptr<zemm_primitive_desc> of_sizes(const group_sizes &sizes) const;
@@ -47,7 +51,13 @@ public:
              std::span<const ze_event_handle_t> waits) const override;
 
 private:
+    // Groups of at most so many rows run on a kernel of their own, if others have up to `largest` rows; 0:
+    // all run on one.
+    int32_t few_rows(int32_t largest) const;
+
     mutable recent_primitives by_sizes_;
+    mutable std::mutex lock_;
+    mutable std::map<int32_t, int32_t> few_by_largest_; // known results of few_rows()
 };
 
 } // namespace zemm::matmul

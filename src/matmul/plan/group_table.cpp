@@ -44,22 +44,27 @@ void check_same_ends(const char *name, const group_ends &ends, const std::string
              name, *b, other_name.c_str());
 }
 
-group_sizes sizes_of(const group_ends &ends) {
+group_sizes sizes_of(const group_ends &ends, const group_range &range) {
     group_sizes sizes = {};
     for (size_t g = 0; g < ends.size(); ++g) {
         const int32_t size = ends[g] - begin_of(ends, g);
+        if (!range.has(size))
+            continue;
         sizes.largest = std::max(sizes.largest, size);
-        sizes.count += size > 0;
+        ++sizes.count;
     }
     return sizes;
 }
 
-std::vector<group_part> parts_of_rows(const group_ends &ends, int most, int unit, int together) {
+std::vector<group_part> parts_of_rows(const group_ends &ends, const group_range &range, int most, int unit,
+                                      int together) {
     std::vector<group_part> parts;
     for (size_t g = 0; g < ends.size(); ++g) {
         const int64_t begin = begin_of(ends, g), size = ends[g] - begin;
+        if (!range.has(size))
+            continue;
         const int64_t tiles = (size + most - 1) / most;
-        const int64_t equal = tiles == 0 ? 0 : (size + tiles - 1) / tiles;
+        const int64_t equal = (size + tiles - 1) / tiles;
         const int64_t height = std::min<int64_t>(most, (equal + unit - 1) / unit * unit);
         for (int64_t done = 0; done < size; done += height)
             parts.push_back({int32_t(g), int32_t(begin + done), int32_t(std::min(height, size - done))});

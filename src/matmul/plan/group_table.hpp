@@ -27,11 +27,17 @@ struct group_sizes {
     int32_t largest;
     int32_t count; // of groups that are not empty
 };
-group_sizes sizes_of(const group_ends &ends);
+// Of groups larger than `above`, and no larger than `upto`.
+struct group_range {
+    int32_t above = 0, upto = INT32_MAX;
+    bool has(int64_t size) const { return size > above && size <= upto; }
+};
+group_sizes sizes_of(const group_ends &ends, const group_range &range = {});
 
-// The rows of the groups in tiles of nearly equal height: at most `most` rows. unit: tiles but the last of
-// a group have multiples of it. The table ends with empty parts up to a multiple of `together`.
-std::vector<kernels::group_part> parts_of_rows(const group_ends &ends, int most, int unit, int together);
+// The rows of the groups of a range in tiles of nearly equal height: at most `most` rows. unit: tiles but the
+// last of a group have multiples of it. The table ends with empty parts up to a multiple of `together`.
+std::vector<kernels::group_part> parts_of_rows(const group_ends &ends, const group_range &range, int most,
+                                               int unit, int together);
 // The part of K of each group.
 std::vector<kernels::group_part> parts_of_k(const group_ends &ends);
 
