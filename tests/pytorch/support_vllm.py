@@ -116,7 +116,7 @@ def install(monkeypatch: pytest.MonkeyPatch, platform: PlatformEnum = PlatformEn
             "scalar_types": SimpleNamespace(
                 **{
                     name: ScalarType(name)
-                    for name in ("int4", "uint4", "uint4b8", "uint8b128", "float4_e2m1f")
+                    for name in ("int4", "uint4", "uint8", "uint4b8", "uint8b128", "float4_e2m1f")
                 }
             )
         },

@@ -61,7 +61,7 @@ def config(**changes: Any) -> Any:
 
 CASES = [
     (weight, layout, group)
-    for weight in ("uint4", "uint4b8", "uint8b128")
+    for weight in ("uint4", "uint8", "uint4b8", "uint8b128")
     for layout in ("compressed-tensors", "gptq")
     for group in (GROUP, -1)
 ]
@@ -73,16 +73,11 @@ def test_weights_of_few_bits(
     monkeypatch: pytest.MonkeyPatch, weight: str, layout: str, group: int, dtype: Any
 ) -> None:
     kind, _ = registered(monkeypatch)
-    rng, bits = np.random.default_rng(1), 8 if "8b" in weight else 4
-    groups, bias_of_codes = (
-        K // group if group > 0 else 1,
-        {"uint4": 0, "uint4b8": 8, "uint8b128": 128}[weight],
-    )
+    rng, bits = np.random.default_rng(1), 8 if weight.startswith("uint8") else 4
+    groups, has_points = K // group if group > 0 else 1, "b" not in weight
     codes = rng.integers(0, 2**bits, (N, K))
     scales = torch.from_numpy(2.0 ** rng.integers(-6, -3, (N, groups))).to(dtype)
-    points = (
-        rng.integers(0, 2**bits, (N, groups)) if weight == "uint4" else np.full((N, groups), bias_of_codes)
-    )
+    points = rng.integers(0, 2**bits, (N, groups)) if has_points else np.full((N, groups), 2 ** (bits - 1))
     layer = torch.nn.Module()
     if layout == "gptq":  # [K / 8, N], [G, N], [G, N / 8]
         layer.w = parameter(words(codes, bits).T.contiguous(), input_dim=0, output_dim=1, packed_dim=0)
@@ -92,7 +87,7 @@ def test_weights_of_few_bits(
         layer.w = parameter(words(codes, bits), input_dim=1, output_dim=0, packed_dim=1)
         layer.s = parameter(scales, input_dim=1, output_dim=0)
         layer.zp = parameter(words(points.T, bits).T.contiguous(), output_dim=0, packed_dim=0)
-    c = config(weight=weight, act_type=dtype, group_size=group, zero_points=weight == "uint4")
+    c = config(weight=weight, act_type=dtype, group_size=group, zero_points=has_points)
     assert kind.can_implement(c) == (True, None)
     kernel = kind(c, "w", "s", "zp")
     kernel.process_weights_after_loading(layer)

@@ -15,6 +15,7 @@ from vllm.model_executor.kernels import linear
 from vllm.scalar_type import scalar_types
 
 from zemm._library.codes import split
+from zemm._library.lists import TYPES
 from zemm.dtypes import pack_int4
 from zemm.engine import Engine
 from zemm.linear import Linear
@@ -27,6 +28,7 @@ from zemm.words import DataType
 _TYPES: dict[Any, tuple[DataType, int]] = {
     scalar_types.int4: ("s4", 0),
     scalar_types.uint4: ("u4", 0),
+    scalar_types.uint8: ("u8", 0),
     scalar_types.uint4b8: ("s4", 0x88),
     scalar_types.uint8b128: ("s8", 0x80),
 }
@@ -85,8 +87,8 @@ class ZemmMPLinearKernel(_Applied, linear.MPLinearKernel):
             return False, f"zemm takes weights of {', '.join(map(str, _TYPES))}, not {c.weight_type}"
         if c.act_type not in ACTIVATIONS:
             return False, f"zemm takes activations of {', '.join(map(str, ACTIVATIONS))}, not {c.act_type}"
-        if c.zero_points and c.weight_type != scalar_types.uint4:
-            return False, f"zemm takes zero points of {scalar_types.uint4}, not of {c.weight_type}"
+        if c.zero_points and c.weight_type not in (scalar_types.uint4, scalar_types.uint8):
+            return False, f"zemm takes zero points of uint4 and uint8, not of {c.weight_type}"
         if getattr(c, "has_g_idx", False):
             return False, "zemm takes no g_idx: groups must be neighbours along K"
         k = c.partition_weight_shape[0]
@@ -110,10 +112,11 @@ class ZemmMPLinearKernel(_Applied, linear.MPLinearKernel):
             raise ValueError("zemm takes weights that are packed along their input")
         else:
             values = _codes(weights, weights.input_dim) ^ flip
-            if os.environ.get("VLLM_CPU_INT4_W4A8") == "1" and data_type != "s8":
+            if os.environ.get("VLLM_CPU_INT4_W4A8") == "1" and TYPES[data_type].bits == 4:
                 options = {"activation": "int8"}
         if self.config.zero_points:
-            zero_points = torch.from_numpy(split(_codes(zero_points, zero_points.output_dim).numpy(), 4)).T
+            codes = _codes(zero_points, zero_points.output_dim).numpy()
+            zero_points = torch.from_numpy(split(codes, TYPES[data_type].bits)).T
         else:
             zero_points = None
         layer.zemm = QuantLinear(
