@@ -23,8 +23,9 @@ from transformers.conversion_mapping import get_model_conversion_mapping
 from zemm.torch import QuantLinear, quantize_
 from zemm.torch._obstacles import obstacle, obstacles
 from zemm.torch._quant_experts import QuantExperts
+from zemm.torch._renaming import Renaming
 from zemm.transformers import ZemmConfig, registered
-from zemm.transformers._quantizer import _Renaming, tied_modules
+from zemm.transformers._quantizer import tied_modules
 
 GROUP = 32
 
@@ -197,7 +198,7 @@ def _set_weights(module: Any, layer: zemm.Linear, name: str) -> None:
 def _stored_by_gptq(model: Any) -> Callable[[str, Any], bool]:
     """Whether a tensor of a model's files is one that others store as quantised: the weight of a linear layer
     or of an expert."""
-    rename = _Renaming(get_model_conversion_mapping(model))
+    rename = Renaming(get_model_conversion_mapping(model))
     tied, modules = tied_modules(model), dict(model.named_modules())
     head = model.get_output_embeddings()
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import zemm
 from readme import block
+from support_architectures import NAMES, tiny_model
 from support_checkpoints import llama, load, load_file, logits, save, torch, transformers
 from support_compressed import compressed
 from support_experts import mixture
@@ -241,6 +242,22 @@ def tied_forever(kind: str) -> Callable[[Path], Any]:
     return make
 
 
+def llama4(folder: Path) -> Any:
+    model = mixture("Llama4Text")
+    zemm.torch.quantize_(model, group=32)
+    return model
+
+
+def inkling2(folder: Path) -> Any:
+    """Transformers cuts its head while it loads it."""
+    name = "causal-inkling2_text"
+    if name not in NAMES:
+        pytest.skip("this version of Transformers has no such model")
+    model = tiny_model(name)
+    zemm.torch.quantize_(model, group=32, filter=lambda _, name: not name.endswith("experts"))
+    return model
+
+
 class Other(torch.Tensor):  # type: ignore[misc]
     """As torchao has for weights."""
 
@@ -293,6 +310,11 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
         tied_forever("SwitchTransformers"),
         "a SwitchTransformersForConditionalGeneration computes something else if they are not tied: quantise",
     ),
+    "Llama 4": (
+        llama4,
+        "experts: Transformers replaces each Llama4TextExperts when it loads compressed-tensors",
+    ),
+    "Inkling 2": (inkling2, "lm_head: Transformers changes its weight while it loads a model"),
     "only embeddings": (only_embeddings, "the model has nothing else that is quantised"),
     "adapters": (with_adapters, "a model that has adapters of peft"),
     "experts with zero points": (
@@ -314,6 +336,43 @@ def test_what_is_refused(kind: str, tmp_path: Path) -> None:
     with pytest.raises(NotImplementedError, match=re.escape(sentence)):
         make(tmp_path / "model").save_pretrained(tmp_path / "saved")
     assert not (tmp_path / "saved").exists()
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Any:
+    """A model of sentence-transformers that ends with a layer of its own."""
+    package = pytest.importorskip("sentence_transformers", reason="needs the package sentence-transformers")
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = Tokenizer(models.WordLevel({"[PAD]": 0, "[UNK]": 1, "a": 2, "cat": 3, "sits": 4}, "[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]")
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 1, "num_attention_heads": 2}
+    transformers.BertModel(transformers.BertConfig(vocab_size=5, **sizes)).save_pretrained(
+        tmp_path / "floats"
+    )
+    fast.save_pretrained(tmp_path / "floats")
+    first = Transformer(str(tmp_path / "floats"))
+    return package.SentenceTransformer(modules=[first, Pooling(64), Dense(64, 32)], device="cpu")
+
+
+def test_sentence_transformers(sentences: Any, tmp_path: Path) -> None:
+    """The model of Transformers is saved, quantised layers of other modules are refused."""
+    folder = str(tmp_path / "saved")
+    zemm.torch.quantize_(sentences[0], group=32)
+    expected = sentences.encode(["a cat sits", "a cat"])
+    sentences.save_pretrained(folder)
+    with zemm.transformers.registered():
+        again = type(sentences)(folder, device="cpu")
+    assert (again.encode(["a cat sits", "a cat"]) == expected).all()
+    assert sum(map(quantised, again.modules())) == 7
+    zemm.torch.quantize_(sentences, group=32)
+    with pytest.raises(
+        NotImplementedError, match=r"cannot save 2\.linear: sentence-transformers loads floats"
+    ):
+        sentences.save_pretrained(f"{folder} again")
+    assert not Path(f"{folder} again").exists()
 
 
 def test_arguments_that_are_refused(tmp_path: Path) -> None:

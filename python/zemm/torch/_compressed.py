@@ -7,6 +7,7 @@ of int32 words on: weights along K, zero points along N.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,6 +94,10 @@ class Checkpoint:
             for i, part in enumerate(parts):
                 columns = slice(i * width, (i + 1) * width)
                 self.packed |= _tensors(f"{name}.{expert}.{part}", weights[expert], scheme, columns)
+
+    def layers(self) -> Iterator[str]:
+        """The quantised layers but those of experts."""
+        return chain.from_iterable(self._layers.values())
 
     def separate(self) -> None:
         """Give floats that share memory memory of their own."""

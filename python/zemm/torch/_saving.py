@@ -3,7 +3,8 @@
 
 It would write the arrays of the layers under names that from_pretrained() does not know. So it is given
 the tensors of compressed-tensors in their place (zemm.torch._compressed). All of them are made, and what that
-format cannot hold is refused, before anything is written.
+format cannot hold or Transformers would not load is refused, before anything is written. So are layers in
+other modules of sentence-transformers, which save their arrays themselves.
 """
 
 import functools
@@ -18,37 +19,56 @@ import torch
 from zemm.errors import InvalidArgumentsError, UnimplementedError
 from zemm.torch._compressed import Checkpoint, refusal
 from zemm.torch._obstacles import adapters
+from zemm.torch._renaming import Renaming
 from zemm.torch._stand_in import StandIn
 
 
 def save_compressed(layers: type) -> None:
-    """Have Transformers, if the program has imported it, save models that have such layers by this module."""
-    models = sys.modules.get("transformers.modeling_utils")
-    kind = getattr(models, "PreTrainedModel", None)
-    if kind is None or hasattr(kind.save_pretrained, "_asks_zemm"):
-        return
-    save = kind.save_pretrained
+    """Have Transformers and sentence-transformers, if the program has imported them, save models that have
+    such layers by this module."""
 
-    @functools.wraps(save)
-    def save_pretrained(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def save(method: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
         # With adapters of peft Transformers saves these alone.
-        has_adapters = getattr(self, "_hf_peft_config_loaded", False)
-        if has_adapters or not any(isinstance(part, layers) for part in self.modules()):
-            return save(self, *args, **kwargs)
-        with _compressed(self, kwargs, getattr(models, "revert_weight_conversion", None)) as tensors:
-            return save(self, *args, **{**kwargs, "state_dict": tensors})
+        has_adapters = getattr(model, "_hf_peft_config_loaded", False)
+        if has_adapters or not any(isinstance(part, layers) for part in model.modules()):
+            return method(model, *args, **kwargs)
+        with _compressed(model, kwargs) as tensors:
+            return method(model, *args, **{**kwargs, "state_dict": tensors})
 
-    save_pretrained._asks_zemm = True  # type: ignore[attr-defined]
-    kind.save_pretrained = save_pretrained
+    def save_sentences(method: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
+        models = [part for part in model.modules() if hasattr(part, "save_pretrained") and part is not model]
+        known = {id(part) for owner in models for part in owner.modules()}
+        for name, part in model.named_modules():
+            if isinstance(part, layers) and id(part) not in known:
+                raise refusal(
+                    name,
+                    "sentence-transformers loads floats there: quantise the model of Transformers alone, as"
+                    " by zemm.torch.quantize_(model[0])",
+                )
+        return method(model, *args, **kwargs)
+
+    _have_called("transformers.modeling_utils", "PreTrainedModel", "save_pretrained", save)
+    _have_called("sentence_transformers.base.model", "BaseModel", "save", save_sentences)
+
+
+def _have_called(module: str, kind: str, name: str, by: Callable[..., Any]) -> None:
+    """Have the method of a class called by a function, once, if the class has been imported."""
+    cls = getattr(sys.modules.get(module), kind, None)
+    if cls is None or hasattr(method := getattr(cls, name), "_asks_zemm"):
+        return
+
+    @functools.wraps(method)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return by(method, self, *args, **kwargs)
+
+    called._asks_zemm = True  # type: ignore[attr-defined]
+    setattr(cls, name, called)
 
 
 @contextmanager
-def _compressed(
-    model: Any, arguments: dict[str, Any], revert: Callable[..., Any] | None
-) -> Iterator[dict[str, torch.Tensor]]:
+def _compressed(model: Any, arguments: dict[str, Any]) -> Iterator[dict[str, torch.Tensor]]:
     """The tensors of a model, whose configs say in this context what they are. arguments: of
-    save_pretrained(). revert: gives tensors the names and shapes that files have; None: they have the
-    model's."""
+    save_pretrained()."""
     for name in ("state_dict", "distributed_checkpoint"):
         if arguments.get(name):
             raise InvalidArgumentsError(
@@ -60,15 +80,7 @@ def _compressed(
             " call its unload() before"
         )
     made = _checkpoint_of(model)
-    if revert is not None and arguments.get("save_original_format", True):
-        found = {id(tensor) for tensor in revert(model, made.packed).values()}
-        for name, tensor in made.packed.items():
-            if id(tensor) not in found:
-                raise refusal(
-                    name,
-                    "Transformers cuts it or joins it to others in files, which cannot be done with quantised"
-                    " tensors: give save_original_format=False",
-                )
+    _check_conversions(model, made, arguments.get("save_original_format", True))
     with ExitStack() as stack:
         # zemm's quantizer writes nothing, and the config that it has is that of what was loaded.
         stack.enter_context(_changed(model, hf_quantizer=None))
@@ -86,6 +98,33 @@ def _compressed(
         yield made.floats | made.packed
 
 
+def _check_conversions(model: Any, made: Checkpoint, is_original: bool) -> None:
+    """NotImplementedError: Transformers computes with a quantised tensor when it saves or loads it.
+    is_original: whether tensors get the names and shapes that files had before."""
+    revert = getattr(sys.modules["transformers.modeling_utils"], "revert_weight_conversion", None)
+    if revert is None:  # Transformers 4
+        return
+    tensors = revert(model, made.packed) if is_original else made.packed
+    files = {id(tensor): name for name, tensor in tensors.items()}
+    for name, tensor in made.packed.items():
+        if id(tensor) not in files:
+            raise refusal(
+                name,
+                "Transformers cuts it or joins it to others in files, which cannot be done with quantised"
+                " tensors: give save_original_format=False",
+            )
+    from transformers.conversion_mapping import get_model_conversion_mapping
+
+    rename = Renaming(get_model_conversion_mapping(model))
+    for name in made.layers():
+        if rename.computes(files[id(made.packed[f"{name}.weight_packed"])]):
+            raise refusal(
+                name,
+                "Transformers changes its weight while it loads a model, which cannot be done with quantised"
+                " tensors: quantise the model without it, by filter=",
+            )
+
+
 def _checkpoint_of(model: torch.nn.Module) -> Checkpoint:
     """NotImplementedError: a layer cannot be stored."""
     made = Checkpoint()
@@ -97,6 +136,12 @@ def _checkpoint_of(model: torch.nn.Module) -> Checkpoint:
             store(name, made)
             stored.update(id(part) for part in module.modules() if part is not module)
             continue
+        if _is_replaced(module):
+            raise refusal(
+                name,
+                f"Transformers replaces each {type(module).__name__} when it loads compressed-tensors: keep"
+                " the checkpoint",
+            )
         module._save_to_state_dict(made.floats, f"{name}." if name else "", False)
         weight = module._parameters.get("weight")
         if weight is not None and weight.ndim == 2 and not isinstance(module, torch.nn.Embedding):
@@ -110,6 +155,12 @@ def _checkpoint_of(model: torch.nn.Module) -> Checkpoint:
             " save it before you quantise it"
         )
     return made
+
+
+def _is_replaced(module: torch.nn.Module) -> bool:
+    """Whether Transformers has a module of another class in place of one of floats, as Llama 4's experts."""
+    table = getattr(sys.modules.get("transformers.quantizers.base"), "MODULES_TO_PATCH_FOR_QUANTIZATION", {})
+    return "compressed-tensors" in table.get(type(module).__name__, {}).get("quantization_methods", ())
 
 
 def _ends_of(model: Any) -> Iterator[Any]:

@@ -3,7 +3,6 @@
 are quantised, and zemm's modules in their place once their tensors have come."""
 
 import logging
-from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -15,6 +14,7 @@ from zemm.errors import InvalidArgumentsError, UnimplementedError, missing_packa
 from zemm.torch import share_cores
 from zemm.torch._expert_places import Place
 from zemm.torch._obstacles import is_layer, obstacles
+from zemm.torch._renaming import QUANTISED, Renaming
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._device_map import on_the_host
 from zemm.transformers._expert_places import ExpertsPlaceholder
@@ -28,8 +28,6 @@ from zemm.transformers._placeholder import Placeholder
 from zemm.words import Activation
 
 _log = logging.getLogger("zemm")
-# Tensors that only quantised layers have.
-_QUANTISED = ("qweight", "weight_packed", "weight_scale")
 # Of 5.2 alone. It takes tensors with one address for tied. On the meta device, where placeholders are,
 # all have address 0, also a parameter that the checkpoint lacks.
 _TIES_BY_POINTER = "_adjust_tied_keys_with_tied_pointers"
@@ -98,7 +96,7 @@ class Quantizer(HfQuantizer):
         model: given from 5.21 on."""
         model, self._model = model or self._model, None
         experts = Experts(model, self._format, weight_conversions)
-        rename = _Renaming(experts.renamings)
+        rename = Renaming(experts.renamings)
         checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
         self._format.names_in_files = checkpoint.modules()
         experts.put(checkpoint, partial(self._activation, model))
@@ -252,7 +250,7 @@ def _check_all_placed(model: Any, checkpoint: Checkpoint) -> None:
     modules, problems = dict(model.named_modules()), obstacles(model, slow=False)
     for tensor in checkpoint.names():
         name, _, key = tensor.rpartition(".")
-        if key not in _QUANTISED:
+        if key not in QUANTISED:
             continue
         found = modules.get(name) or _experts_with(name, modules)
         if found is not None and not isinstance(found, Placeholder):
@@ -281,34 +279,3 @@ def _has_experts(module: Any) -> bool:
 
 def _place_of(name: str, module: torch.nn.Linear) -> Place:
     return Place(name, module.in_features, module.out_features, module.bias is not None)
-
-
-class _Renaming:
-    """The name that a model's conversions give a tensor. Asking changes them, so copies are asked."""
-
-    def __init__(self, conversions: list[Any]) -> None:
-        from transformers.core_model_loading import WeightConverter, WeightRenaming
-
-        copies = deepcopy(conversions)
-        self._renamings = [entry for entry in copies if isinstance(entry, WeightRenaming)]
-        self._converters = [entry for entry in copies if isinstance(entry, WeightConverter)]
-
-    def _asked(self, name: str) -> tuple[str, Any]:
-        from transformers.core_model_loading import rename_source_key
-
-        found: tuple[str, Any] = rename_source_key(name, self._renamings, self._converters)
-        return found
-
-    def __call__(self, name: str) -> list[str]:
-        """The names in the model, several of a tensor that is cut. NotImplementedError: the tensor is
-        quantised, and becomes others there."""
-        module, _, key = name.rpartition(".")
-        asked = (name, f"{module}.weight") if key in _QUANTISED else ()
-        if any(self._asked(own)[1] is not None for own in asked):
-            raise UnimplementedError(
-                f"the checkpoint has the tensor {name}, which Transformers cuts or joins to others of the"
-                " model: zemm does not do so with quantised tensors"
-            )
-        own, pattern = self._asked(name)
-        targets = next((c.target_patterns for c in self._converters if pattern in c.source_patterns), [own])
-        return [own.replace(targets[0], target, 1) for target in targets]
