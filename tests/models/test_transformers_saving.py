@@ -148,7 +148,7 @@ def test_config(tmp_path: Path) -> None:
     groups = list(config["config_groups"].values())
     weights = {"type": "int", "dynamic": False}
     assert [group["targets"] for group in groups] == [
-        ["Linear"],
+        ["Linear", "lm_head"],  # vLLM's class for heads is no Linear
         [f"model.layers.{i}.self_attn.k_proj" for i in range(2)],
     ]
     assert [group["weights"] for group in groups] == [

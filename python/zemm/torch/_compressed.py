@@ -55,12 +55,14 @@ class Scheme(NamedTuple):
 
 class Checkpoint:
     """The tensors of a checkpoint by their names: floats, and those of quantised layers. ignored: layers that
-    are among the floats."""
+    are among the floats. named: layers that the config names in any case, as vLLM's class for heads is no
+    Linear."""
 
     def __init__(self) -> None:
         self.floats: Tensors = {}
         self.packed: Tensors = {}
         self.ignored: list[str] = []
+        self.named: list[str] = []
         self._layers: dict[Scheme, list[str]] = {}
         self._of_experts: Scheme | None = None
 
@@ -124,7 +126,8 @@ class Checkpoint:
         if self._of_experts is not None:
             names.setdefault(self._of_experts, []).append(_EXPERTS)
         for i, scheme in enumerate(sorted(names, key=lambda scheme: -len(names[scheme]))):
-            yield scheme.settings(names[scheme] if i else ["Linear"])
+            own = names[scheme]
+            yield scheme.settings(own if i else ["Linear", *(name for name in own if name in self.named)])
 
 
 def refusal(name: str, why: str) -> UnimplementedError:

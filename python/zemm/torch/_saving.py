@@ -127,13 +127,14 @@ def _check_conversions(model: Any, made: Checkpoint, is_original: bool) -> None:
 
 def _checkpoint_of(model: torch.nn.Module) -> Checkpoint:
     """NotImplementedError: a layer cannot be stored."""
-    made = Checkpoint()
+    made, ends = Checkpoint(), list(_ends_of(model))
     stored: set[int] = set()  # parts of modules that have stored them
     for name, module in model.named_modules(remove_duplicate=False):
         if id(module) in stored:
             continue
         if (store := getattr(module, "_store", None)) is not None:
             store(name, made)
+            made.named += [name for end in ends if module is end]
             stored.update(id(part) for part in module.modules() if part is not module)
             continue
         if _is_replaced(module):
