@@ -148,12 +148,12 @@ def test_config(tmp_path: Path) -> None:
     groups = list(config["config_groups"].values())
     weights = {"type": "int", "dynamic": False}
     assert [group["targets"] for group in groups] == [
-        ["Linear", "lm_head"],  # vLLM's class for heads is no Linear
         [f"model.layers.{i}.self_attn.k_proj" for i in range(2)],
+        ["lm_head", "Linear"],  # vLLM's class for heads is no Linear
     ]
     assert [group["weights"] for group in groups] == [
-        {**weights, "num_bits": 4, "symmetric": True, "strategy": "group", "group_size": 16},
         {**weights, "num_bits": 8, "symmetric": True, "strategy": "channel", "group_size": None},
+        {**weights, "num_bits": 4, "symmetric": True, "strategy": "group", "group_size": 16},
     ]
     assert config["ignore"] == [f"model.layers.{i}.self_attn.v_proj" for i in range(2)]
     assert config["quant_method"] == "compressed-tensors"

@@ -125,9 +125,11 @@ class Checkpoint:
         names = {scheme: list(own) for scheme, own in self._layers.items()}
         if self._of_experts is not None:
             names.setdefault(self._of_experts, []).append(_EXPERTS)
-        for i, scheme in enumerate(sorted(names, key=lambda scheme: -len(names[scheme]))):
-            own = names[scheme]
-            yield scheme.settings(own if i else ["Linear", *(name for name in own if name in self.named)])
+        # Names before the class, or the package warns that nothing fits them.
+        *others, most = sorted(names, key=lambda scheme: len(names[scheme]))
+        for scheme in others:
+            yield scheme.settings(names[scheme])
+        yield most.settings([*(name for name in names[most] if name in self.named), "Linear"])
 
 
 def refusal(name: str, why: str) -> UnimplementedError:
