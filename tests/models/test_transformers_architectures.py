@@ -51,7 +51,7 @@ REFUSED: dict[tuple[str, str], str] = {
 }
 _IN_ONE = "it has all experts in one tensor, or biases"
 _TIED = "computes something else if they are not tied"
-_JOINED = "Transformers cuts it or joins it to others in files"
+_JOINED = "Transformers cuts tensors or joins them in files"
 # Models that cannot be saved, and a part of the reason.
 NOT_SAVED = {
     **dict.fromkeys(("causal-aria_text", "causal-gpt_oss", "causal-hy_v4", "causal-inkling_text"), _IN_ONE),

@@ -142,6 +142,37 @@ def test_ties(kind: str, tied: bool, tmp_path: Path) -> None:
     assert "lm_head.weight" not in names
 
 
+def zamba() -> Any:
+    """Two blocks have the same layers, which its config ties as it does the head."""
+    model = tiny_model("causal-zamba")
+    zemm.torch.quantize_(model, group=None, filter=lambda _, name: name != "lm_head")
+    return model
+
+
+def xvector() -> Any:
+    """It has a layer whose name a part of its base model has, too."""
+    kernels = {"conv_dim": (16,), "conv_kernel": (4,), "conv_stride": (2,), "num_conv_pos_embeddings": 4}
+    kernels |= {"tdnn_dim": (32,), "tdnn_kernel": (1,), "tdnn_dilation": (1,), "xvector_output_dim": 32}
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = transformers.Wav2Vec2Config(**kernels, **sizes, num_conv_pos_embedding_groups=2)
+    model = transformers.Wav2Vec2ForXVector(config).eval()
+    zemm.torch.quantize_(model, group=None)
+    assert quantised(model.feature_extractor)
+    return model
+
+
+@pytest.mark.skipif(IS_VERSION_4, reason="needs Transformers 5")
+@pytest.mark.parametrize("make", [zamba, xvector])
+def test_other_models(make: Callable[[], Any], tmp_path: Path) -> None:
+    model = make()
+    model.save_pretrained(tmp_path)
+    with zemm.transformers.registered():
+        again = type(model).from_pretrained(tmp_path)
+    expected, found = model.state_dict(), again.state_dict()
+    assert expected.keys() == found.keys()
+    assert all(torch.equal(tensor, found[name]) for name, tensor in expected.items())
+
+
 def test_config(tmp_path: Path) -> None:
     MODELS["several schemes"](tmp_path).save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())["quantization_config"]
@@ -249,7 +280,7 @@ def llama4(folder: Path) -> Any:
 
 
 def inkling2(folder: Path) -> Any:
-    """Transformers cuts its head while it loads it."""
+    """Transformers renames some of its layers, and cuts its head."""
     name = "causal-inkling2_text"
     if name not in NAMES:
         pytest.skip("this version of Transformers has no such model")
@@ -314,7 +345,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
         llama4,
         "experts: Transformers replaces each Llama4TextExperts when it loads compressed-tensors",
     ),
-    "Inkling 2": (inkling2, "lm_head: Transformers changes its weight while it loads a model"),
+    "Inkling 2": (inkling2, "weight_packed: Transformers loads it under another name, or changes it"),
     "only embeddings": (only_embeddings, "the model has nothing else that is quantised"),
     "adapters": (with_adapters, "a model that has adapters of peft"),
     "experts with zero points": (

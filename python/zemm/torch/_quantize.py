@@ -304,7 +304,8 @@ def _sizes(module: Source) -> tuple[int, int]:
 
 
 def _untie(model: torch.nn.Module) -> None:
-    """Have models of Transformers tie no float weights to zemm's modules later on."""
+    """Have models of Transformers tie no float weights to zemm's modules later on. `_is_untied` tells that a
+    model's config says something else."""
     for part in model.modules():
         tied = getattr(part, "all_tied_weights_keys", None)
         if isinstance(tied, dict):
@@ -316,6 +317,7 @@ def _untie(model: torch.nn.Module) -> None:
             }
             if len(left) < len(tied):
                 part.all_tied_weights_keys = part._tied_weights_keys = left
+                part._is_untied = True
 
 
 def _row(place: _Place, made: _Made) -> QuantizedLayer:

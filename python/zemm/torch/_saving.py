@@ -22,6 +22,9 @@ from zemm.torch._obstacles import adapters
 from zemm.torch._renaming import Renaming
 from zemm.torch._stand_in import StandIn
 
+_COMPUTES = "Transformers cuts tensors or joins them in files, which cannot be done with quantised ones"
+_ORIGINAL = "give save_original_format=False"
+
 
 def save_compressed(layers: type) -> None:
     """Have Transformers and sentence-transformers, if the program has imported them, save models that have
@@ -85,13 +88,14 @@ def _compressed(model: Any, arguments: dict[str, Any]) -> Iterator[dict[str, tor
         # zemm's quantizer writes nothing, and the config that it has is that of what was loaded.
         stack.enter_context(_changed(model, hf_quantizer=None))
         stack.enter_context(_changed(model.config, quantization_config=made.config()))
-        if any(isinstance(end, StandIn) for end in _ends_of(model)):
+        untied = any(getattr(part, "_is_untied", False) for part in model.modules())
+        if untied or any(isinstance(end, StandIn) for end in _ends_of(model)):
             made.separate()
             for config in _configs_of(model):
                 stack.enter_context(_changed(config, tie_word_embeddings=False))
                 if _computes_by_ties(model, config):
                     raise refusal(
-                        "the head or the embedding",
+                        "layers that share their weights, as a head and an embedding",
                         f"a {type(model).__name__} computes something else if they are not tied: quantise it"
                         " without them, by filter=",
                     )
@@ -104,24 +108,24 @@ def _check_conversions(model: Any, made: Checkpoint, is_original: bool) -> None:
     revert = getattr(sys.modules["transformers.modeling_utils"], "revert_weight_conversion", None)
     if revert is None:  # Transformers 4
         return
-    tensors = revert(model, made.packed) if is_original else made.packed
+    try:
+        tensors = revert(model, made.packed) if is_original else made.packed
+    except Exception as error:  # of what a model's conversions compute
+        raise refusal("quantised tensors", f"{_COMPUTES} ({error}): {_ORIGINAL}") from error
     files = {id(tensor): name for name, tensor in tensors.items()}
     for name, tensor in made.packed.items():
         if id(tensor) not in files:
-            raise refusal(
-                name,
-                "Transformers cuts it or joins it to others in files, which cannot be done with quantised"
-                " tensors: give save_original_format=False",
-            )
+            raise refusal(name, f"{_COMPUTES}: {_ORIGINAL}")
     from transformers.conversion_mapping import get_model_conversion_mapping
 
-    rename = Renaming(get_model_conversion_mapping(model))
-    for name in made.layers():
-        if rename.computes(files[id(made.packed[f"{name}.weight_packed"])]):
+    rename, prefix = Renaming(get_model_conversion_mapping(model)), f"{model.base_model_prefix}."
+    for name in (f"{layer}.{key}" for layer in made.layers() for key in ("weight_packed", "weight_scale")):
+        file = files[id(made.packed[name])]
+        if rename.computes(file) or rename(file)[0].removeprefix(prefix) != name.removeprefix(prefix):
             raise refusal(
                 name,
-                "Transformers changes its weight while it loads a model, which cannot be done with quantised"
-                " tensors: quantise the model without it, by filter=",
+                "Transformers loads it under another name, or changes it, which cannot be done with quantised"
+                " tensors: quantise the model without this layer, by filter=",
             )
 
 

@@ -64,9 +64,9 @@ class Checkpoint:
         """Whether a tensor that is there is known to have no floats which a loader would convert."""
         return self.dtype(name) not in (None, *_FLOATS.values())
 
-    def names(self) -> Iterator[str]:
-        """The tensors, by all the names that a model may have for them."""
-        return (variant for name in self._types for variant in self._variants(name))
+    def names(self) -> Iterator[tuple[str, ...]]:
+        """The tensors, each by the names that a model may have for it, its own one first."""
+        return map(self._variants, self._types)
 
     def modules(self) -> dict[str, str]:
         """The modules with tensors, by their names: what they are called in the files."""

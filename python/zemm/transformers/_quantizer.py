@@ -248,18 +248,20 @@ def _check_all_placed(model: Any, checkpoint: Checkpoint) -> None:
     """NotImplementedError: a module that stays as it is has quantised weights in the checkpoint. Transformers
     would make up others."""
     modules, problems = dict(model.named_modules()), obstacles(model, slow=False)
-    for tensor in checkpoint.names():
-        name, _, key = tensor.rpartition(".")
-        if key not in QUANTISED:
-            continue
-        found = modules.get(name) or _experts_with(name, modules)
-        if found is not None and not isinstance(found, Placeholder):
-            problem = problems.get(id(found)) or (
-                f"it is a {type(found).__name__}, or the quantization_config says that it is not quantised"
-            )
-            raise UnimplementedError(
-                f"the checkpoint has the tensor {tensor}, but zemm has no layer for {name}: {problem}"
-            )
+    for tensors in checkpoint.names():
+        for tensor in tensors:
+            name, _, key = tensor.rpartition(".")
+            found = modules.get(name) or _experts_with(name, modules)
+            if key not in QUANTISED or isinstance(found, Placeholder):
+                break
+            if found is not None:
+                kind = type(found).__name__
+                problem = problems.get(id(found)) or (
+                    f"it is a {kind}, or the quantization_config says that it is not quantised"
+                )
+                raise UnimplementedError(
+                    f"the checkpoint has the tensor {tensor}, but zemm has no layer for {name}: {problem}"
+                )
 
 
 def _experts_with(name: str, modules: dict[str, Any]) -> Any:
