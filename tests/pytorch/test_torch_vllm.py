@@ -69,15 +69,16 @@ CASES = [
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize(("weight", "layout", "group"), CASES)
+@pytest.mark.parametrize("n", [N, 8])
 def test_weights_of_few_bits(
-    monkeypatch: pytest.MonkeyPatch, weight: str, layout: str, group: int, dtype: Any
+    monkeypatch: pytest.MonkeyPatch, weight: str, layout: str, group: int, dtype: Any, n: int
 ) -> None:
     kind, _ = registered(monkeypatch)
     rng, bits = np.random.default_rng(1), 8 if weight.startswith("uint8") else 4
     groups, has_points = K // group if group > 0 else 1, "b" not in weight
-    codes = rng.integers(0, 2**bits, (N, K))
-    scales = torch.from_numpy(2.0 ** rng.integers(-6, -3, (N, groups))).to(dtype)
-    points = rng.integers(0, 2**bits, (N, groups)) if has_points else np.full((N, groups), 2 ** (bits - 1))
+    codes = rng.integers(0, 2**bits, (n, K))
+    scales = torch.from_numpy(2.0 ** rng.integers(-6, -3, (n, groups))).to(dtype)
+    points = rng.integers(0, 2**bits, (n, groups)) if has_points else np.full((n, groups), 2 ** (bits - 1))
     layer = torch.nn.Module()
     if layout == "gptq":  # [K / 8, N], [G, N], [G, N / 8]
         layer.w = parameter(words(codes, bits).T.contiguous(), input_dim=0, output_dim=1, packed_dim=0)
@@ -96,7 +97,7 @@ def test_weights_of_few_bits(
     spread = [np.repeat(a, K // groups, 1) for a in (scales.double().numpy(), points)]
     real = torch.from_numpy(spread[0] * (codes - spread[1]))
     x = torch.from_numpy(rng.integers(-8, 9, (2, 3, K))).to(dtype)
-    bias = torch.ones(N, dtype=dtype)
+    bias = torch.ones(n, dtype=dtype)
     got = kernel.apply_weights(layer, x, bias)
     assert got.dtype == dtype
     tolerance = 1e-5 if dtype == torch.float32 else 1e-2

@@ -174,7 +174,7 @@ def _engine(process: int) -> Engine:
 def _codes(packed: torch.Tensor, along: int) -> torch.Tensor:
     """Words of int32 that are packed along a dimension as bytes, which are along the last one."""
     words = packed.data if along == 1 else packed.data.T
-    return words.contiguous().view(torch.uint8)
+    return words.contiguous().flatten().view(torch.uint8).view(len(words), -1)
 
 
 def _free(layer: torch.nn.Module, *parameters: torch.Tensor | None) -> None:

@@ -22,7 +22,8 @@ _SIGNED: dict[int, DataType] = {4: "s4", 8: "s8"}
 
 def bytes_of(words: torch.Tensor) -> Bytes:
     """int32 [.., n] as bytes [.., 4 n]: the first integers of a word are in its first bytes."""
-    return np.asarray(words.contiguous().view(torch.uint8).numpy())
+    # flatten(): a dimension of one element may have any stride, which view() minds.
+    return words.contiguous().flatten().numpy().view(np.uint8).reshape(*words.shape[:-1], -1)
 
 
 def centred(values: Bytes, zero_points: Bytes, bits: int) -> tuple[NDArray[Any], Bytes | None, DataType]:
