@@ -6,12 +6,14 @@ import copy
 import io
 import math
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
 from support_checkpoints import torch
+from support_small_layers import expected as expected_weights
 from zemm._layers.experts_step import ExpertsPrimitiveDesc
 from zemm._layers.gate import Gate
 from zemm.torch import _experts_call
@@ -228,6 +230,53 @@ def test_refusals_of_a_step(wrong: dict[str, Any], sentence: str) -> None:
         ExpertsPrimitiveDesc(
             zemm.Engine("cpu"), "gate", **{"tokens": 2, "width": 8, **Gate().values, **wrong}
         )
+
+
+def floats_of(w: Any, dtype: Any, scaling: Any, activation: Any) -> zemm.Linear:
+    values, scales = zemm.quantize_floats(np.ascontiguousarray(w.swapaxes(-1, -2)), dtype, scaling)
+    return zemm.Linear.from_quantized(values, scales, transposed=True, activation=activation)
+
+
+FORMS: dict[str, Callable[[Any, Any], zemm.Linear]] = {
+    "s8": lambda w, a: zemm.Linear.from_float(w, bits=8, group=32, symmetric=True, activation=a),
+    "u8": lambda w, a: zemm.Linear.from_float(w, bits=8, group=16, activation=a),
+    "s4": lambda w, a: zemm.Linear.from_float(w, bits=4, group=None, symmetric=True, activation=a),
+    "u4": lambda w, a: zemm.Linear.from_float(w, bits=4, group=32, scale_dtype="f16", activation=a),
+    "u3": lambda w, a: zemm.Linear.from_float(w, bits=3, group=32, activation=a),
+    "u2": lambda w, a: zemm.Linear.from_float(w, bits=2, group=32, activation=a),
+    "mxfp8": lambda w, a: floats_of(w, "f8_e4m3", "mx", a),
+    "mxfp4": lambda w, a: floats_of(w, "f4_e2m1", "mx", a),
+    "nvfp4": lambda w, a: floats_of(w, "f4_e2m1", "nvfp4", a),
+}
+
+
+OF_FORM = (
+    "s8-int8 u8-f16 s4-int8 u4-f32 u4-f16 u4-bf16 u4-int8 u3-bf16 u2-int8 mxfp8-bf16 mxfp4-f32 nvfp4-f16"
+)
+
+
+@pytest.mark.parametrize(("form", "activation"), [case.split("-") for case in OF_FORM.split()])
+def test_forms(form: str, activation: Any) -> None:
+    """Weights of each form beside float64: groups of few rows beside larger ones, an expert without rows, and
+    a token whose weights are NaN."""
+    rng = np.random.default_rng(1)
+    layers = [
+        FORMS[form](rng.standard_normal((9, k, n), np.float32), activation) for k, n in ((96, 64), (32, 40))
+    ]
+    module = QuantExperts(*(Packed(layer) for layer in layers), original_of("silu"))
+    up, down = (torch.from_numpy(np.asarray(expected_weights(layer, np.float64))) for layer in layers)
+    for count in (1, 60):
+        x, weights = torch.from_numpy(rng.standard_normal((count, 96), np.float32)), torch.rand(count, 2)
+        index = torch.stack([torch.arange(count) % 7, torch.full((count,), 8)], -1)  # 7: without rows
+        rows = torch.einsum("tk,tsko->tso", x.double(), up[index])
+        gate, values = rows.chunk(2, -1)
+        wanted = torch.einsum("tsk,tsko->tso", F.silu(gate) * values, down[index])
+        wanted = torch.einsum("tso,ts->to", wanted, weights.double())
+        assert_near(module(x, index, weights), wanted, {"f32": 1e-5, "int8": 0.05}.get(activation, 0.02))
+        weights[0] = torch.nan
+        y = module(x, index, weights)
+        assert y[0].isnan().all()
+        assert not y[1:].isnan().any()
 
 
 ODD_EXPERTS: dict[str, tuple[int, int, int, int | None, bool]] = {
