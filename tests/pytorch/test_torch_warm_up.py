@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm.torch.warm_up() builds all kernels that later calls of a model need."""
+"""zemm.torch.warm_up(), and loading a model, build all kernels that later calls need."""
 
 import os
 import sys
@@ -17,20 +17,22 @@ import os, sys, torch, zemm.torch
 def kernels():
     return set(os.listdir(os.environ["ZEMM_CACHE_DIR"]))
 
-if "experts" in sys.argv:
+kind, folder = sys.argv[1:]
+if kind.startswith("loaded"):
     import zemm.transformers
-    from support_checkpoints import load
+    from support_checkpoints import llama, load
     from support_experts import mixture
-    mixture("Mixtral").save_pretrained(sys.argv[2])
+    made = mixture("Mixtral") if kind == "loaded experts" else llama()
+    made.save_pretrained(folder)
     config = zemm.transformers.ZemmConfig(group=32, activation="int8")
-    model = load(sys.argv[2], quantization_config=config, dtype=torch.bfloat16)
+    model = load(folder, quantization_config=config, dtype=torch.bfloat16)
 else:
     model = torch.nn.Sequential(
         torch.nn.Embedding(96, 64), torch.nn.Linear(64, 64), torch.nn.Linear(64, 64), torch.nn.Linear(64, 96)
     )
     zemm.torch.quantize_(model, bits=4, group=32, embeddings=True, filter=lambda module, name: name != "3")
     zemm.torch.quantize_(model, bits=8, activation="int8")
-zemm.warm_up(model)
+    zemm.warm_up(model)
 warmed = kernels()
 with torch.no_grad():
     for tokens in (1, 2, 7, 12, 40, 300):
@@ -39,8 +41,10 @@ print(len(warmed), kernels() - warmed)
 """
 
 
-@pytest.mark.parametrize("kind", ["layers", pytest.param("experts", marks=pytest.mark.full)])
+@pytest.mark.parametrize("kind", ["layers", "loaded", pytest.param("loaded experts", marks=pytest.mark.full)])
 def test_later_calls_build_nothing(kind: str, tmp_path: Path) -> None:
+    if kind != "layers":
+        pytest.importorskip("transformers", reason="needs the package transformers")
     paths = [str(ROOT / "tests" / name) for name in ("support", "models")]
     env = {**os.environ, "ZEMM_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(paths)}
     done = captured([sys.executable, "-c", PROGRAM, kind, str(tmp_path / "model")], env=env, timeout=300)

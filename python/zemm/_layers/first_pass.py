@@ -46,11 +46,12 @@ def build(calls: Any, engine: Engine, descs: Callable[[Any], Iterable[PrimitiveD
         new = kernels_of(pd) - built
         if new:
             needed = needed or _of_all(layers, device, descs)
-            _build(pd, f"{len(built) + 1} of {len(built | new | needed)}: {pd.impl_info}")
+            build_one(pd, f"{len(built) + 1} of {len(built | new | needed)}: {pd.impl_info}")
             built |= new
 
 
-def _build(pd: PrimitiveDesc, text: str) -> None:
+def build_one(pd: PrimitiveDesc, text: str) -> None:
+    """text: of the line."""
     with building.watched(lambda: text):
         Primitive(pd)
 

@@ -15,6 +15,7 @@ from zemm.torch import share_cores
 from zemm.torch._expert_places import Place
 from zemm.torch._obstacles import is_layer, obstacles
 from zemm.torch._renaming import QUANTISED, Renaming
+from zemm.torch._warm_up import build_kernels
 from zemm.transformers._checkpoint import Checkpoint
 from zemm.transformers._device_map import on_the_host
 from zemm.transformers._expert_places import ExpertsPlaceholder
@@ -46,10 +47,11 @@ def tied_modules(model: Any) -> set[str]:
 
 
 def prepare_to_run(model: Any) -> None:
-    """Prepares a model that has its layers for calls."""
+    """Prepares a model that has its layers for calls, and builds their kernels."""
     model.requires_grad_(False)  # the layers refuse gradients
     model.register_forward_pre_hook(give_room, with_kwargs=True)
     share_cores()
+    build_kernels(model)
 
 
 class Quantizer(HfQuantizer):
