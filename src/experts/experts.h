@@ -14,11 +14,16 @@ extern "C" {
 
 /* Arguments: index is s64 [tokens, top_k], the experts of each token. routes is s32 [experts + rows]: where
  * the rows of each expert end, then the row of each index. columns is s64 [experts, width], the column of src
- * for each one of dst, if has_columns is set. gather   SRC: [tokens, width]. DST: [rows, width]. SRC_1:
- * index, SRC_2: routes, which it makes, SRC_3: columns. If there is no such expert, a matmul refuses the ends
- * of the routes. gate     SRC: [rows, width], twice as wide if is_gated. DST: [rows, width]. With columns
- * also the other arguments of gather. combine  SRC: [rows, width]. DST: [tokens, width], sums of a token's
- * rows. SRC_1: their factors [tokens, top_k]. SRC_2: routes.
+ * for each one of dst, if has_columns is set.
+ *
+ * gather: SRC is [tokens, width], DST [rows, width], SRC_1 index, SRC_2 routes, which it makes, SRC_3
+ * columns. If there is no such expert, a matmul refuses the ends of the routes.
+ *
+ * gate: SRC is [rows, width], twice as wide if is_gated, DST [rows, width]. With columns also the other
+ * arguments of gather.
+ *
+ * combine: SRC is [rows, width], DST [tokens, width], sums of a token's rows, SRC_1 their factors [tokens,
+ * top_k], SRC_2 routes.
  *
  * If is_quantised is set, DST of gather and gate is s8, quantised as a reorder would do with the rows in
  * dst_type. ATTR_SCALES | DST: f32 [rows, width / group, rounded up]. ATTR_PRECOMPUTED_REDUCTIONS | DST: s32

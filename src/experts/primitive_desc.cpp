@@ -89,9 +89,8 @@ argument_map arguments_of(const zemm_experts_t &s) {
 // The struct of the kernel, without addresses.
 kernels::experts_arguments fixed_of(const zemm_experts_t &s) {
     kernels::experts_arguments a = {};
-    const bool takes_tokens =
-        s.step == zemm_experts_combine || (s.step == zemm_experts_gather && quantises(s) && !s.has_columns);
-    a.count = takes_tokens ? s.tokens : s.tokens * s.top_k;
+    a.takes_tokens = s.step == zemm_experts_gather && quantises(s) && !s.has_columns;
+    a.count = a.takes_tokens || s.step == zemm_experts_combine ? s.tokens : s.tokens * s.top_k;
     const zemm_dim_t cost = s.width * (quantises(s) ? quantise_cost : 1);
     a.per_item = (worth + cost - 1) / cost;
     if (s.is_quantised) {
@@ -120,10 +119,8 @@ kernels::experts_arguments fixed_of(const zemm_experts_t &s) {
 std::vector<ze::spec_constant> constants_of(const zemm_experts_t &s) {
     if (!s.is_quantised)
         return {};
-    const zemm_dim_t sums = s.sums_group < s.width ? s.sums_group : groups_of(s, s.group) * s.group;
-    return {{REORDER_SPEC_SRC_DT, uint32_t(s.dst_type)},
-            {REORDER_SPEC_FLAGS, s.has_reduced_range ? uint32_t(QUANTIZE_REDUCED_RANGE) : 0u},
-            {REORDER_SPEC_VECTORS, reorder::vectors_of_group(s.group, sums)}};
+    const uint32_t flags = QUANTIZE_REDUCTIONS | (s.has_reduced_range ? QUANTIZE_REDUCED_RANGE : 0);
+    return reorder::quantize_constants(s.dst_type, flags, zemm_f32, s.group, s.sums_group);
 }
 
 class primitive_desc : public internal_desc {
@@ -200,6 +197,8 @@ std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, c
     zemm_experts_t within = step; // a row
     within.group = std::min(step.group, step.width);
     within.sums_group = std::min(step.sums_group, step.width);
+    if (step.is_quantised)
+        reorder::end_with_row(step.width, within.group, within.sums_group);
     return std::make_unique<primitive_desc>(engine, within);
 }
 

@@ -30,6 +30,13 @@ inline bool refused(std::string &why, std::string reason) {
 // Vectors of 16 in a group that quantize_group.h keeps in registers, where sums are of so many elements; 0:
 // it does not.
 uint32_t vectors_of_group(zemm_dim_t group, zemm_dim_t reduction);
+// One of the lengths that has all of a row of k elements ends with it, wherever a multiple of the other one
+// ends.
+void end_with_row(zemm_dim_t k, zemm_dim_t &group, zemm_dim_t &reduction);
+// Of kernels with reorder/quantize_groups.h.
+std::vector<ze::spec_constant> quantize_constants(zemm_data_type_t src, uint32_t flags,
+                                                  zemm_data_type_t scale, zemm_dim_t group,
+                                                  zemm_dim_t reduction);
 bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result, std::string &why);
 bool plan_quantize_floats(const problem &p, const ze::device &dev, launch_plan &result, std::string &why);
 bool plan_pack(const problem &p, const ze::device &dev, launch_plan &result, std::string &why);

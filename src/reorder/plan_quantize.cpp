@@ -14,6 +14,22 @@ uint32_t vectors_of_group(zemm_dim_t group, zemm_dim_t reduction) {
     return in_vectors ? uint32_t(group / 16) : 0;
 }
 
+void end_with_row(zemm_dim_t k, zemm_dim_t &group, zemm_dim_t &reduction) {
+    if (group == k)
+        group = groups_along(k, reduction) * reduction;
+    else if (reduction == k)
+        reduction = groups_along(k, group) * group;
+}
+
+std::vector<ze::spec_constant> quantize_constants(zemm_data_type_t src, uint32_t flags,
+                                                  zemm_data_type_t scale, zemm_dim_t group,
+                                                  zemm_dim_t reduction) {
+    return {{REORDER_SPEC_SRC_DT, uint32_t(src)},
+            {REORDER_SPEC_FLAGS, flags},
+            {REORDER_SPEC_SCALE_DT, uint32_t(scale)},
+            {REORDER_SPEC_VECTORS, vectors_of_group(group, reduction)}};
+}
+
 bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
     if (!p.is_dynamic() || !is_int8(p.dst.data_type))
         return refused(why, "it computes the scales of an s8 or u8 dst");
@@ -26,15 +42,8 @@ bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result,
     const auto of = [&](const quant_entry &entry) { return std::max<zemm_dim_t>(1, group_of(p, entry)); };
     const zemm_dim_t k = std::max<zemm_dim_t>(1, p.dst.dims[last]);
     zemm_dim_t group = of(scale), reduction = p.reductions() ? of(*p.reductions()) : group;
-    // One that has all of a row ends with it, wherever a multiple of the other one ends.
-    if (group == k)
-        group = groups_along(k, reduction) * reduction;
-    else if (reduction == k)
-        reduction = groups_along(k, group) * group;
-    result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
-                        {REORDER_SPEC_FLAGS, flags},
-                        {REORDER_SPEC_SCALE_DT, uint32_t(scale.data_type)},
-                        {REORDER_SPEC_VECTORS, vectors_of_group(group, reduction)}};
+    end_with_row(k, group, reduction);
+    result.constants = quantize_constants(p.src.data_type, flags, scale.data_type, group, reduction);
     kernels::quantize_problem block = {};
     block.src_offset = p.src.offset0;
     block.dst_offset = p.dst.offset0;

@@ -27,13 +27,15 @@ struct experts_arguments {
     arg_u64 rows;  // [work-items, width] of dst_type: what each quantises
     arg_i64 group; // elements of a row that share a scale
     arg_i64 sums_group, groups, sums_groups;
-    arg_i64 count; // of what work-items share: rows, or tokens
+    arg_i64 count; // of what work-items share: tokens with takes_tokens and in combine, else rows
     arg_i64 per_item, top_k, experts;
     arg_i64 width; // of a row of dst
     arg_i32 src_type, weights_type;
-    arg_i32 dst_type;   // of rows before they are quantised
-    arg_i32 activation; // enum experts_activation
+    arg_i32 dst_type;     // of rows before they are quantised
+    arg_i32 activation;   // enum experts_activation
+    arg_i32 takes_tokens; // gather: a token is quantised once for all of its rows
     arg_i32 is_gated, is_interleaved;
+    arg_i32 padding;
     float alpha, gate_most, up_most, up_shift;
 };
 

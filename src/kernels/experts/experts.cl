@@ -4,20 +4,7 @@
 #define WITHOUT_SMALL_FLOATS
 #include "args/experts_args.h"
 #include "arithmetic/float_tensors.h"
-#include "reorder/reorder_spec.h"
-
-static inline int is_u8() {
-    return 0;
-}
-static inline int most() {
-    return HAS(QUANTIZE_REDUCED_RANGE) ? 63 : 127;
-}
-static inline float scale_in_its_type(float scale, float rest) {
-    return fmax(scale, 0x1p-126f);
-}
-#define load_quantized16(src, i) load_float16(src, spec_src_dt(), i)
-#define load_quantized(src, i) load_float(src, spec_src_dt(), i)
-#include "quantize/quantize_group.h"
+#include "reorder/quantize_groups.h"
 
 typedef global const long *columns_of_expert; // 0: columns as they come
 
@@ -75,40 +62,15 @@ static inline float16 limited(float16 x, float least, float most) {
 // The first and the last number of a work-item, of those that the work-items share.
 #define FIRST(a) ((long)get_global_id(0) * (a).per_item)
 #define LAST(a) min(FIRST(a) + (a).per_item, (a).count)
-// Whether gather takes tokens one by one, else rows.
-#define TAKES_TOKENS(a) ((a).scales && !(a).columns)
 #define ONE_WORK_ITEM __attribute__((reqd_work_group_size(1, 1, 1)))
 
 // dst: row `row`, quantised from src, whose element `from` is the row's first one.
 static inline void quantize_row(const struct experts_arguments *a, bytes src, long from, long row) {
-    global uchar *dst = (global uchar *)a->dst;
-    const long to = row * a->width, part = min(a->group, a->sums_group);
-    global float *scales = (global float *)a->scales + row * a->groups;
-    global int *sums = (global int *)a->sums + row * a->sums_groups;
-    long summed = 0; // elements
-    int sum = 0;
-    for (long g = 0; g < a->width; g += a->group) {
-        const long end = min(g + a->group, a->width);
-        const bool in_vectors = spec_vectors() && g + a->group == end;
-        struct range r;
-        if (in_vectors)
-            sum += quantize_vectors(src, from + g, dst, to + g, &r);
-        else
-            r = range_of(src, from + g, end - g);
-        *scales++ = r.scale;
-        for (long i = g; i < end; i += part) {
-            const long length = min(part, end - i);
-            if (!in_vectors && r.finite)
-                sum += quantize_part(src, from + i, dst, to + i, length, r);
-            else if (!in_vectors)
-                clear(dst, to + i, length);
-            summed += length;
-            if (summed == a->sums_group || i + length == a->width) {
-                *sums++ = sum;
-                summed = sum = 0;
-            }
-        }
-    }
+    const long part = min(a->group, a->sums_group);
+    const struct group_lengths lengths = {a->width, a->group, part, a->sums_group / part};
+    struct group_results results = {(global uchar *)a->scales, row * a->groups, 0,
+                                    (global int *)a->sums + row * a->sums_groups};
+    quantize_groups(src, from, (global uchar *)a->dst, row * a->width, 0, a->width, &lengths, &results);
 }
 
 // Copies whole words, and the bytes after them.
@@ -137,7 +99,7 @@ static inline global uchar *written_row(const struct experts_arguments *a, long 
 // Makes the routes of the index. Rows are sorted by expert; those of an expert have the order of their
 // tokens. Returns whether all experts are there. If not, all ends are past the rows, which matmuls refuse.
 static inline bool make_routes(const struct experts_arguments *a) {
-    const long count = TAKES_TOKENS(*a) ? a->count * a->top_k : a->count;
+    const long count = a->takes_tokens ? a->count * a->top_k : a->count;
     global const long *index = (global const long *)a->index;
     global int *ends = (global int *)a->routes, *places = ends + a->experts;
     bool are_there = true;
@@ -171,7 +133,7 @@ ONE_WORK_ITEM kernel void experts_gather(struct experts_arguments a) {
         return;
     global const int *places = routes + a.experts;
     for (long i = FIRST(a); i < LAST(a); ++i) {
-        if (TAKES_TOKENS(a)) {
+        if (a.takes_tokens) {
             const long row = places[i * a.top_k];
             quantize_row(&a, (bytes)a.src, i * a.width, row);
             for (long k = 1; k < a.top_k; ++k)

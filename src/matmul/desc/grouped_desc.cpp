@@ -121,14 +121,16 @@ grouped_primitive::grouped_primitive(std::unique_ptr<const zemm_primitive_desc> 
 int32_t grouped_primitive::few_rows(int32_t largest) const {
     const auto &desc = static_cast<const grouped_desc &>(*pd);
     const std::lock_guard hold(lock_);
-    const auto [known, is_new] = few_by_largest_.emplace(largest, 0);
-    if (!is_new || pd->engine->kind != zemm_cpu)
+    if (pd->engine->kind != zemm_cpu)
+        return 0;
+    if (const auto known = few_by_largest_.find(largest); known != few_by_largest_.end())
         return known->second;
     const std::string usual = desc.of_sizes({largest, 1})->impl_name();
-    for (const int32_t rows : {16, 8, 4})
-        if (rows < largest && desc.of_sizes({rows, 1})->impl_name() != usual)
-            return known->second = rows;
-    return 0;
+    int32_t few = 0;
+    for (const int32_t rows : {MOST_FEW_ROWS, 8, 4})
+        if (few == 0 && rows < largest && desc.of_sizes({rows, 1})->impl_name() != usual)
+            few = rows;
+    return few_by_largest_[largest] = few;
 }
 
 // Earlier work may write the offsets, so it has to be done first.
