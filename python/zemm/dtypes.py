@@ -151,7 +151,7 @@ def _packed(values: ArrayLike, bits: int) -> NDArray[np.uint8]:
         raise InvalidArgumentsError(
             f"the last dimension of values {array.shape} is {what}: a row ends inside a byte"
         )
-    return join(array.astype(np.uint8, order="C"), bits)
+    return join(array.astype(np.uint8, order="C", copy=False), bits)
 
 
 def _check_range(low: int, high: int, bits: int) -> None:

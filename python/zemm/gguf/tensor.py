@@ -20,6 +20,8 @@ from zemm.gguf.q8_1 import Q8_1
 from zemm.linear import Linear
 from zemm.words import DataType
 
+_SLICE = 1 << 19  # elements
+
 
 class Tensor:
     """Weights w = scales * values - minimums, with scales and minimums for groups along K.
@@ -64,15 +66,27 @@ class Tensor:
     @cached_property
     def _parts(self) -> Parts | None:
         """Codes, scales, minimums and factors, all [.., N, elements or groups along K]."""
-        decode = self._format.decode
-        if decode is None:
-            return None
         rows = self._dims[:0:-1]
-        found = decode(self._blocks.reshape(-1))
-        parts = Parts._make(None if part is None else part.reshape(*rows, -1) for part in found)
-        if self.data_type in SUB_BYTE:
-            parts = parts._replace(codes=pack_values(parts.codes, self.data_type))
-        return parts
+        if self._format.decode is None:
+            return None
+        return Parts._make(None if part is None else part.reshape(*rows, -1) for part in self._decoded())
+
+    def _decoded(self) -> Parts:
+        """_parts of all blocks, decoded slice by slice: numpy's temporaries stay in the CPU's caches."""
+        decode, blocks = self._format.decode, self._blocks.reshape(-1)
+        assert decode is not None
+        size = max(_SLICE // self._format.elements, 1)
+        codes: Any = None
+        others: list[list[Any]] = []
+        for at in range(0, max(len(blocks), 1), size):
+            found, *more = decode(blocks[at : at + size])
+            if self.data_type in SUB_BYTE:
+                found = pack_values(found, self.data_type)
+            if codes is None:
+                codes = np.empty((len(blocks), *found.shape[1:]), found.dtype)
+            codes[at : at + size] = found
+            others.append(more)
+        return Parts._make([codes, *map(_joined, zip(*others, strict=True))])
 
     def _codes(self, parts: Parts) -> NDArray[Any]:
         """The values of _parts, one in each byte, [.., N, K]."""
@@ -303,6 +317,14 @@ def _parameters(parts: Parts) -> dict[str, Any]:
     elif parts.minimums is not None:
         found["offsets"] = -parts.minimums
     return found
+
+
+def _joined(parts: tuple[NDArray[Any] | None, ...]) -> NDArray[Any] | None:
+    """A member of the Parts of all slices. Scales of NVFP4 are f16 in slices with some that f8 has not."""
+    arrays = [part for part in parts if part is not None]
+    if len({array.dtype for array in arrays}) > 1:
+        arrays = [array.astype(np.float16) for array in arrays]
+    return np.concatenate(arrays) if arrays else None
 
 
 def _as_f32(values: NDArray[Any]) -> NDArray[np.float32]:
