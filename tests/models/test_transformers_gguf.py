@@ -2,6 +2,7 @@
 """GGUF files by from_pretrained(gguf_file=): zemm's layers in place of the dequantised ones that Transformers
 makes, which are the reference here."""
 
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -237,36 +238,23 @@ def test_damaged_files(tmp_path: Path) -> None:
             load(path)
 
 
-EXPERTS, WIDTH = 4, 768  # Transformers takes this width of experts for all files
+# Transformers takes this width of experts for all files.
+MIXTURE = replace(SHAPE, intermediate=768, experts=4, used=2)
 
 
 def write_mixture(folder: Path, gate: str, up: str, down: str) -> Path:
     """A random Qwen3 with experts, whose layers have these types."""
     rng, path = np.random.default_rng(1), folder / "model.gguf"
-    writer = gguf.GGUFWriter(path, "qwen3moe")
-    random_gguf._describe(writer, SHAPE)
-    writer.add_key_length(K // SHAPE.heads)
-    writer.add_expert_count(EXPERTS)
-    writer.add_expert_used_count(2)
-    writer.add_expert_feed_forward_length(WIDTH)
-
-    def add(name: str, dims: tuple[int, ...], kind: str = "") -> None:
-        if kind:
+    writer = gguf.GGUFWriter(path, random_gguf.architecture(MIXTURE))
+    random_gguf._describe(writer, MIXTURE)
+    kinds = {"ffn_gate_exps": gate, "ffn_up_exps": up, "ffn_down_exps": down}
+    kinds |= dict.fromkeys(("attn_q", "attn_k", "attn_v", "attn_output"), "Q8_0")
+    for name, _, dims in random_gguf._tensors(MIXTURE):
+        if kind := kinds.get(name.split(".")[-2]):
             writer.add_tensor(name, usual_blocks(kind, dims, rng), raw_dtype=gguf.GGMLQuantizationType[kind])
         else:
             low = 0.5 if len(dims) == 1 else -0.5
             writer.add_tensor(name, rng.uniform(low, low + 1, dims).astype(np.float32))
-
-    for name, _, dims in random_gguf._tensors(SHAPE):
-        if ".ffn_" not in name or "norm" in name:
-            add(name, dims, "Q8_0" if ".attn_" in name and "norm" not in name else "")
-    for layer in range(LAYERS):
-        for norm in ("q", "k"):
-            add(f"blk.{layer}.attn_{norm}_norm.weight", (K // SHAPE.heads,))
-        add(f"blk.{layer}.ffn_gate_inp.weight", (EXPERTS, K))
-        for part, kind in {"gate": gate, "up": up, "down": down}.items():
-            dims = (K, WIDTH) if part == "down" else (WIDTH, K)
-            add(f"blk.{layer}.ffn_{part}_exps.weight", (EXPERTS, *dims), kind)
     finish(writer)
     return path
 

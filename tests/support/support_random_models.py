@@ -13,7 +13,7 @@ from zemm.models.shapes import Shape
 def write_model(type_name: str, shape: Shape, folder: Path) -> Path:
     """The file of a model of the type, of which the package gguf must know the number."""
     rng, path = np.random.default_rng(1), folder / f"{type_name}.gguf"
-    writer = GGUFWriter(path, "llama")
+    writer = GGUFWriter(path, random_gguf.architecture(shape))
     random_gguf._describe(writer, shape)
     for name, kind, dims in random_gguf._tensors(shape):
         if kind in random_gguf.LINEARS:

@@ -147,6 +147,8 @@ def _model(args: argparse.Namespace, stack: ExitStack) -> Model:
         return replace(
             find(str(random_gguf.write(shape, folder, args.gguf, "Q6_K"))), name=args.random, is_random=True
         )
+    if shape.experts:
+        raise UsageError(f"--random={args.random}: give it --gguf={' or '.join(random_gguf.LINEARS)}")
     size = random_gptq.write(shape, folder).stat().st_size
     # llama.cpp and OpenVINO read no GPTQ.
     llama_file = random_gguf.write(shape, folder) if find_spec("gguf") else None

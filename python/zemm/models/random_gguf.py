@@ -31,7 +31,7 @@ _SCALES = {
     "Q4_K": {"d": DEVIATION / 258, "dmin": DEVIATION / 258 * 7.5},
     "Q6_K": {"d": DEVIATION / 1367},
 }
-_Tensor = tuple[str, str, tuple[int, ...]]  # name, type, shape [N, K] or [K]
+_Tensor = tuple[str, str, tuple[int, ...]]  # name, type, shape [N, K], [experts, N, K] or [K]
 
 
 def write(shape: Shape, folder: Path, linears: str = LINEARS[0], table: str = _F16) -> Path:
@@ -39,7 +39,7 @@ def write(shape: Shape, folder: Path, linears: str = LINEARS[0], table: str = _F
     from gguf import GGMLQuantizationType, GGUFWriter
 
     path = folder / "model.gguf"
-    writer = GGUFWriter(path, "llama")
+    writer = GGUFWriter(path, architecture(shape))
     _describe(writer, shape)
     tensors = list(_tensors(shape, linears, table))
     for name, kind, dims in tensors:
@@ -56,6 +56,10 @@ def write(shape: Shape, folder: Path, linears: str = LINEARS[0], table: str = _F
     return path
 
 
+def architecture(shape: Shape) -> str:
+    return "qwen3moe" if shape.experts else "llama"
+
+
 def _describe(writer: Any, shape: Shape) -> None:
     writer.add_block_count(shape.layers)
     writer.add_context_length(CONTEXT)
@@ -64,9 +68,16 @@ def _describe(writer: Any, shape: Shape) -> None:
     writer.add_head_count(shape.heads)
     writer.add_head_count_kv(shape.kv)
     writer.add_layer_norm_rms_eps(1e-6)
-    writer.add_rope_dimension_count(shape.hidden // shape.heads)
+    writer.add_rope_dimension_count(shape.head_width)
     writer.add_vocab_size(shape.vocabulary)
     writer.add_tokenizer_model("no_vocab")
+    if shape.experts:
+        writer.add_key_length(shape.head_width)
+        writer.add_value_length(shape.head_width)
+        writer.add_rope_freq_base(1e6)
+        writer.add_expert_count(shape.experts)
+        writer.add_expert_used_count(shape.used)
+        writer.add_expert_feed_forward_length(shape.intermediate)
 
 
 def _tensors(shape: Shape, linears: str = LINEARS[0], table: str = _F16) -> Iterator[_Tensor]:
@@ -74,7 +85,14 @@ def _tensors(shape: Shape, linears: str = LINEARS[0], table: str = _F16) -> Iter
     yield "token_embd.weight", table, table_dims
     for layer in range(shape.layers):
         for name, (k, n) in shape.linears().items():
-            yield f"blk.{layer}.{_NAMES[name]}.weight", linears, (n, k)
+            if shape.experts and name.startswith("mlp."):
+                yield f"blk.{layer}.{_NAMES[name]}_exps.weight", linears, (shape.experts, n, k)
+            else:
+                yield f"blk.{layer}.{_NAMES[name]}.weight", linears, (n, k)
+        if shape.experts:
+            yield f"blk.{layer}.ffn_gate_inp.weight", _F32, (shape.experts, shape.hidden)
+            for norm in ("attn_q_norm", "attn_k_norm"):
+                yield f"blk.{layer}.{norm}.weight", _F32, (shape.head_width,)
         for norm in ("attn_norm", "ffn_norm"):
             yield f"blk.{layer}.{norm}.weight", _F32, (shape.hidden,)
     yield "output_norm.weight", _F32, (shape.hidden,)
@@ -90,10 +108,11 @@ def _stored(kind: str, dims: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _values(kind: str, dims: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
-    if kind == _F32:
+    if len(dims) == 1:
         return np.ones(dims, np.float32)
-    if kind == _F16:
-        return (DEVIATION * rng.standard_normal(dims, np.float32)).astype(np.float16)
+    if kind in (_F32, _F16):
+        normal = DEVIATION * rng.standard_normal(dims, np.float32)
+        return normal if kind == _F32 else normal.astype(np.float16)
     form = FORMATS[kind]
     blocks = rng.integers(0, 256, (int(np.prod(dims)) // form.elements, form.block.itemsize), np.uint8)
     blocks = blocks.view(form.block)

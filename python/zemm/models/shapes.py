@@ -13,7 +13,9 @@ STEP = float(DEVIATION / np.sqrt((15**2 - 1) / 12))  # of 15 integers that are e
 
 @dataclass(frozen=True)
 class Shape:
-    """A Llama's. heads, kv: those of queries, and those of keys and values."""
+    """A Llama's, or with experts a Qwen3's. heads, kv: those of queries, and those of keys and values. head:
+    the elements of one; 0: hidden / heads. experts: of a layer, each of which is intermediate wide. used:
+    those that compute a token."""
 
     hidden: int
     intermediate: int
@@ -21,19 +23,23 @@ class Shape:
     heads: int
     kv: int
     vocabulary: int
+    head: int = 0
+    experts: int = 0
+    used: int = 0
 
     @property
-    def kv_width(self) -> int:
-        return self.hidden // self.heads * self.kv
+    def head_width(self) -> int:
+        return self.head or self.hidden // self.heads
 
     def linears(self) -> dict[str, tuple[int, int]]:
         """The linear layers of a block: inputs and outputs."""
         wide, hidden = self.intermediate, self.hidden
+        queries, keys = self.head_width * self.heads, self.head_width * self.kv
         return {
-            "self_attn.q_proj": (hidden, hidden),
-            "self_attn.k_proj": (hidden, self.kv_width),
-            "self_attn.v_proj": (hidden, self.kv_width),
-            "self_attn.o_proj": (hidden, hidden),
+            "self_attn.q_proj": (hidden, queries),
+            "self_attn.k_proj": (hidden, keys),
+            "self_attn.v_proj": (hidden, keys),
+            "self_attn.o_proj": (queries, hidden),
             "mlp.gate_proj": (hidden, wide),
             "mlp.up_proj": (hidden, wide),
             "mlp.down_proj": (wide, hidden),
@@ -45,6 +51,9 @@ SHAPES = {
     "llama-3b": Shape(3072, 8192, 28, 24, 8, 32000),
     "llama-8b": Shape(4096, 14336, 32, 32, 8, 32000),
     "llama-tiny": Shape(256, 512, 2, 4, 2, 512),
+    # Eight of the 48 layers of Qwen3-30B-A3B. Transformers takes experts of this width in all files.
+    "qwen3-moe": Shape(2048, 768, 8, 32, 4, 32000, head=128, experts=128, used=8),
+    "qwen3-moe-tiny": Shape(256, 768, 2, 4, 2, 512, head=128, experts=4, used=2),
 }
 
 
