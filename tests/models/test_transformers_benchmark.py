@@ -202,7 +202,8 @@ def test_random_gguf(kind: str, tmp_path: Path) -> None:
     file = zemm.gguf.load(random_gguf.write(shape, tmp_path, kind))
     assert file.metadata["llama.block_count"] == shape.layers
     up = file["blk.1.ffn_up.weight"]
-    assert (up.type, up.shape) == (kind, (shape.hidden, shape.intermediate))
+    assert (up.type, up.shape) == (kind.removesuffix("_M"), (shape.hidden, shape.intermediate))
+    assert file["blk.1.ffn_down.weight"].type == ("Q6_K" if kind == "Q4_K_M" else kind)
     assert up.dequantize().std() == pytest.approx(0.02, rel=0.1)
     assert abs(up.dequantize().mean()) < 0.002
 
@@ -213,7 +214,7 @@ def test_random_experts(tmp_path: Path) -> None:
     about as good, as one is here, so that logits say little."""
     pytest.importorskip("gguf")
     found = run(
-        "--random=qwen3-moe-tiny", "--gguf=Q4_K", "--activation=int8,f32", "--peer=torch-f32",
+        "--random=qwen3-moe-tiny", "--gguf=Q4_K_M", "--activation=int8,f32", "--peer=torch-f32",
         tmp_path=tmp_path,
     )  # fmt: skip
     int8, f32, _ = (row["difference"] for row in found["rows"])
@@ -312,7 +313,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ([f"--model={__file__}"], "this is neither a GGUF file nor a folder with a checkpoint"),
         ([f"--model={Path(__file__).parent}"], "the folder has no config.json: it has no checkpoint"),
         (["--random=gpt-9"], "zemm-models: --random=gpt-9: none of llama-1b"),
-        (["--random=qwen3-moe-tiny"], "--random=qwen3-moe-tiny: give it --gguf=Q4_0 or Q4_K"),
+        (["--random=qwen3-moe-tiny"], "--random=qwen3-moe-tiny: give it --gguf=Q4_0 or Q4_K or Q4_K_M"),
         (["--model=smollm2", "--gguf=Q4_K"], "zemm-models: --gguf=Q4_K: only --random makes a file"),
         (["--model=x", "--peer=tensorflow"], f"'tensorflow' is none of {', '.join(PEERS)}"),
         (["--model=x", "--activation=f64"], "'f64' is none of int8, f32"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GGUF file with random weights and no vocabulary: linear layers are Q4_0 (groups of 32) or Q4_K (the same
-with scales of scales), embeddings and the head are F16 or Q6_K. A tensor at a time is in memory."""
+"""A GGUF file with random weights and no vocabulary: linear layers are Q4_0 (groups of 32), Q4_K (the same
+with scales of scales) or Q4_K_M (llama.cpp's mixture of Q4_K and Q6_K), embeddings and the head are F16 or
+Q6_K. A tensor at a time is in memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,7 @@ _NAMES = {
     "mlp.down_proj": "ffn_down",
 }
 _F16, _F32 = "F16", "F32"
-LINEARS = ("Q4_0", "Q4_K")
+LINEARS = ("Q4_0", "Q4_K", "Q4_K_M")
 # What gives a type's weights DEVIATION, where integers, scales and minima are uniform, and the middle 0.
 _SCALES = {
     "Q4_0": {"d": STEP},
@@ -85,10 +86,11 @@ def _tensors(shape: Shape, linears: str = LINEARS[0], table: str = _F16) -> Iter
     yield "token_embd.weight", table, table_dims
     for layer in range(shape.layers):
         for name, (k, n) in shape.linears().items():
+            kind = _kind(_NAMES[name], layer, shape.layers) if linears == "Q4_K_M" else linears
             if shape.experts and name.startswith("mlp."):
-                yield f"blk.{layer}.{_NAMES[name]}_exps.weight", linears, (shape.experts, n, k)
+                yield f"blk.{layer}.{_NAMES[name]}_exps.weight", kind, (shape.experts, n, k)
             else:
-                yield f"blk.{layer}.{_NAMES[name]}.weight", linears, (n, k)
+                yield f"blk.{layer}.{_NAMES[name]}.weight", kind, (n, k)
         if shape.experts:
             yield f"blk.{layer}.ffn_gate_inp.weight", _F32, (shape.experts, shape.hidden)
             for norm in ("attn_q_norm", "attn_k_norm"):
@@ -97,6 +99,13 @@ def _tensors(shape: Shape, linears: str = LINEARS[0], table: str = _F16) -> Iter
             yield f"blk.{layer}.{norm}.weight", _F32, (shape.hidden,)
     yield "output_norm.weight", _F32, (shape.hidden,)
     yield "output.weight", table, table_dims
+
+
+def _kind(name: str, layer: int, layers: int) -> str:
+    """The type in Q4_K_M: half of the layers of two kinds are Q6_K."""
+    first, last = layers // 8, 7 * layers // 8
+    is_better = layer < first or layer >= last or (layer - first) % 3 == 2
+    return "Q6_K" if is_better and name in ("attn_v", "ffn_down") else "Q4_K"
 
 
 def _stored(kind: str, dims: tuple[int, ...]) -> NDArray[Any]:
