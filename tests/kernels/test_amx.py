@@ -31,6 +31,7 @@ F16 = next(name for name in AMX_ROWS if BY_NAME[name].src == "f16")
 # address memory have no register in their last byte.
 ENCODINGS = {
     "ldtilecfg": (0, 0x49, False),
+    "sttilecfg": (1, 0x49, False),
     "tileloadd": (3, 0x4B, False),
     "tilestored": (2, 0x4B, False),
     "tilezero": (3, 0x49, True),
@@ -93,7 +94,7 @@ def built(spirv: bytes, constants: dict[int, int], tiles: str, folder: Path) -> 
 def test_instructions(tmp_path: Path, row: str, src: str, wei: str, product: str) -> None:
     fpmath = {"f32": "bf16", "f16": "f16:true"}.get(src, "")
     problem = Problem(f"{ANY} --dt={src}:{wei}:f32 --attr-fpmath={fpmath} 64x256:256x64")
-    common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
+    common = {"sttilecfg", "ldtilecfg", "tileloadd", "tilestored", "tilezero"}
     assert instructions(native(problem, "TILES_IN_HARDWARE", tmp_path)) == common | {product}
     assert instructions(native(problem, "TILES_IN_SOFTWARE", tmp_path)) == set()
 
@@ -117,7 +118,7 @@ def test_limits_are_measured_by_products_alone(tmp_path: Path, kernel: str, prod
     done = captured([*command, *compilers()], timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     code = built(out.read_bytes(), {}, "TILES_IN_HARDWARE", tmp_path)
-    common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
+    common = {"sttilecfg", "ldtilecfg", "tileloadd", "tilestored", "tilezero"}
     assert instructions(code) == common | {product}
     assert b"_ZGV" not in code  # as in test_one_work_item
     products = [match.start() for match in PRODUCTS.finditer(code)]

@@ -22,7 +22,8 @@ ATTRIBUTES kernel void PEAK(global const int16 *factors, global int16 *sums, lon
     struct tile_rows16 tiles[8];
     int16 rows[16];
     const ulong from = (ulong)factors, to = (ulong)rows;
-    configure_tiles();
+    ulong8 before;
+    configure_tiles(&before);
     TILE_ZERO(tiles, 0);
     TILE_ZERO(tiles, 1);
     TILE_ZERO(tiles, 2);
@@ -47,6 +48,6 @@ ATTRIBUTES kernel void PEAK(global const int16 *factors, global int16 *sums, lon
     total += rows[0];
     TILE_STORE(tiles, 3, to, 64);
     total += rows[0];
-    release_tiles();
+    restore_tiles(&before);
     sums[get_global_id(0)] = total;
 }

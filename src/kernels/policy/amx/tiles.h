@@ -29,17 +29,19 @@ static inline bool tiles_in_software() {
 
 #define TILE_INTRINSIC void __attribute__((overloadable))
 TILE_INTRINSIC x86_ldtilecfg(__private const void *config) __asm("llvm.x86.ldtilecfg");
-TILE_INTRINSIC x86_tilerelease(void) __asm("llvm.x86.tilerelease");
+TILE_INTRINSIC x86_sttilecfg(__private void *config) __asm("llvm.x86.sttilecfg");
 TILE_INTRINSIC x86_tilezero(uchar tile) __asm("llvm.x86.tilezero");
 TILE_INTRINSIC x86_tileload(uchar tile, __private const void *from,
                             ulong stride) __asm("llvm.x86.tileloadd64");
 TILE_INTRINSIC x86_tilestore(uchar tile, __private void *to, ulong stride) __asm("llvm.x86.tilestored64");
 
 // Gives tiles 16 rows of 64 bytes, or those of src rows of TILE_BYTES and those of weights as many words of
-// rows. The configuration belongs to the thread.
-static inline void configure_tiles() {
+// rows. The configuration belongs to the thread, which may be one of the program's: `before` gets what it
+// has.
+static inline void configure_tiles(__private ulong8 *before) {
     if (tiles_in_software())
         return;
+    x86_sttilecfg(before);
     // Palette 1; then from byte 16 on the row lengths, 16 bits each, and from byte 48 on the rows.
     const bool is_half = TILE_BYTES == 32;
     const ulong8 config = {1,
@@ -53,10 +55,11 @@ static inline void configure_tiles() {
     x86_ldtilecfg(&config);
 }
 
-// Threads that use no tiles switch faster.
-static inline void release_tiles() {
+// Programs configure a thread's tiles once, as ggml does, and their next tile would be an illegal
+// instruction. A thread that had none has none again: such ones switch faster.
+static inline void restore_tiles(__private const ulong8 *before) {
     if (!tiles_in_software())
-        x86_tilerelease();
+        x86_ldtilecfg(before);
 }
 
 static __attribute__((noinline)) void load_tile(__private struct tile_rows16 *tile, ulong from,

@@ -28,8 +28,10 @@
 #define MULTIPLIES_UNITS 1
 #define PREFETCHES_DST 1
 #define SUM_FACTOR 1.f
-#define BEFORE_PRODUCTS() configure_tiles()
-#define AFTER_PRODUCTS() release_tiles()
+#define BEFORE_PRODUCTS()                                                                                    \
+    ulong8 tiles_before;                                                                                     \
+    configure_tiles(&tiles_before)
+#define AFTER_PRODUCTS() restore_tiles(&tiles_before)
 
 #ifndef PARTS
 #define PARTS 1
