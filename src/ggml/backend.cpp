@@ -19,18 +19,18 @@ using namespace zemm_ggml;
 
 namespace {
 
-// From so many rows on it is faster than ggml (docs/ggml.md): where it packs weights for each product, and
-// where it keeps them.
-constexpr int64_t usual_rows = 96, usual_rows_of_kept = 32;
+// From so many rows on it is faster than ggml (docs/ggml.md): where it packs weights for each product, where
+// these are experts, whose rows ggml multiplies slower, and where it keeps weights.
+constexpr int64_t usual_rows = 96, usual_rows_of_experts = 32, usual_rows_of_kept = 32;
 constexpr uint8_t guid[16] = {0x7a, 0x65, 0x6d, 0x6d, 0x2d, 0x67, 0x67, 0x6d,
                               0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x64};
 
 struct state {
     ggml::reg reg{};
     ggml::device device{};
-    bool keeps_weights = false;      // in a second copy, in zemm's layout
-    int64_t least_rows = usual_rows; // fewer are left to ggml
-    bool has_all_types = false;      // also those that ggml is as fast with
+    bool keeps_weights = false;                        // in a second copy, in zemm's layout
+    int64_t least_rows = 0, least_rows_of_experts = 0; // fewer are left to ggml
+    bool has_all_types = false;                        // also those that ggml is as fast with
     std::atomic<bool> has_no_engine{false};
     report all;
 };
@@ -226,7 +226,8 @@ reason why_not(const ggml::tensor *node) {
     if (is_slow_to_read(w) && !the_state->keeps_weights)
         return reason::slow_to_read;
     // Weights that have no memory yet get an answer for all rows: ggml's tests ask then.
-    if (buffer_of(w) && rows_of_a_matrix(node) < the_state->least_rows)
+    const int64_t least = has_experts(node) ? the_state->least_rows_of_experts : the_state->least_rows;
+    if (buffer_of(w) && rows_of_a_matrix(node) < least)
         return reason::few_rows;
     return reason::none;
 }
@@ -310,6 +311,8 @@ state *make_state() {
     auto made = std::make_unique<state>();
     made->keeps_weights = read_keeps_weights();
     made->least_rows = read_least_rows(made->keeps_weights ? usual_rows_of_kept : usual_rows);
+    made->least_rows_of_experts =
+        read_least_rows(made->keeps_weights ? usual_rows_of_kept : usual_rows_of_experts);
     made->has_all_types = is_set("GGML_ZEMM_ALL_TYPES");
     made->reg = {api.interface(), {reg_name, device_count, get_device, get_proc_address}, nullptr};
     ggml::device_i functions{};
@@ -341,8 +344,10 @@ ggml::reg *init(void *caller) {
             throw std::runtime_error(refusal());
         if (!the_state)
             the_state = make_state();
-        log(ggml::log_info, "multiplies %lld rows and more by quantised weights, ggml's CPU device fewer",
-            static_cast<long long>(the_state->least_rows));
+        log(ggml::log_info,
+            "multiplies %lld rows and more by quantised weights (of an expert %lld), ggml's CPU device fewer",
+            static_cast<long long>(the_state->least_rows),
+            static_cast<long long>(the_state->least_rows_of_experts));
         return &the_state->reg;
     } catch (const std::exception &e) {
         refusal() = e.what();

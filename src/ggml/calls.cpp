@@ -79,7 +79,8 @@ calls::calls(zemm_engine_t engine, bool keeps_weights)
       })),
       keeps_weights_(keeps_weights) {}
 
-calls::quantized calls::parts(const weights &w, zemm_dim_t rows) {
+// What `rows` rows have, from row `first` on.
+calls::quantized calls::parts(const weights &w, zemm_dim_t rows, zemm_dim_t first) {
     const zemm_dim_t k = w.dims().k, groups = k / w.of().src_group();
     const zemm_dim_t sums = w.of().sums_group() ? k / w.of().sums_group() : 0;
     const size_t values_bytes = rounded(size_t(rows * k)), scales_bytes = rounded(size_t(rows * groups) * 4);
@@ -89,9 +90,10 @@ calls::quantized calls::parts(const weights &w, zemm_dim_t rows) {
         scratch_ = {};
         scratch_.resize(bytes + bytes / 4);
     }
-    std::byte *const first =
+    std::byte *const begin =
         scratch_.data() + (line - reinterpret_cast<uintptr_t>(scratch_.data()) % line) % line;
-    return {first, first + values_bytes, first + values_bytes + scales_bytes};
+    return {begin + first * k, begin + values_bytes + first * groups * 4,
+            begin + values_bytes + scales_bytes + first * sums * 4};
 }
 
 const calls::prepared &calls::prepare(const weights &w, const rows &src, const rows &dst) {
@@ -114,18 +116,21 @@ const calls::prepared &calls::prepare(const weights &w, const rows &src, const r
     return prepared_[key] = std::move(made);
 }
 
-void calls::quantize(const weights &w, const rows &src, const prepared &p) {
+// All of src, once for products that follow each other.
+void calls::quantize(const weights &w, const product &one) {
     const zemm_dim_t k = w.dims().k, group = w.of().src_group(), sums_group = w.of().sums_group();
-    const quantized to = parts(w, src.count);
-    for (const auto &[memory, data] :
-         {std::pair{&p.values, to.values}, {&p.scales, to.scales}, {&p.sums, to.sums}})
-        place(*memory, data);
+    const rows &src = one.src;
     const auto &[from_, k_, group_, sums_group_] = quantized_;
     if (from_.data == src.data && from_.count == src.count && from_.stride == src.stride && k_ == k &&
         group_ == group && (sums_group_ == sums_group || !sums_group))
         return;
     quantized_ = {};
+    const prepared &p = prepare(w, src, one.dst);
+    const quantized to = parts(w, src.count, 0);
     place(p.src, src.data);
+    place(p.values, to.values);
+    place(p.scales, to.scales);
+    place(p.sums, to.sums);
     const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, p.src.get()},
                                     {ZEMM_ARG_TO, p.values.get()},
                                     {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST, p.scales.get()},
@@ -163,17 +168,22 @@ void calls::multiply(const team &threads, const matrix &m, const std::vector<pro
         const shape s{m.form, m.k, std::min(most, m.n - n)};
         const weights &part =
             keeps_weights_ ? keep(threads, m, m.first + n, s) : pack(threads, m, m.first + n, s);
-        for (const auto &[src, dst] : products)
-            multiply_part(part, src, {dst.data + n, dst.count, dst.stride});
+        for (const product &one : products)
+            multiply_part(part, one, {one.dst.data + n, one.dst.count, one.dst.stride});
     }
-    for (const auto &[src, dst] : products)
-        if (quantized_.group && overlap(quantized_.from, m.k, dst, m.n))
+    for (const product &one : products)
+        if (quantized_.group && overlap(quantized_.from, m.k, one.dst, m.n))
             quantized_ = {};
 }
 
-void calls::multiply_part(const weights &w, const rows &src, const rows &dst) {
-    const prepared &p = prepare(w, src, dst);
-    quantize(w, src, p);
+void calls::multiply_part(const weights &w, const product &one, const rows &dst) {
+    quantize(w, one);
+    const rows &src = one.src;
+    const prepared &p = prepare(w, {src.data, dst.count, src.stride}, dst);
+    const quantized from = parts(w, src.count, one.first);
+    place(p.values, from.values);
+    place(p.scales, from.scales);
+    place(p.sums, from.sums);
     place(p.dst, dst.data);
     const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, p.values.get()},
                                     {ZEMM_ARG_WEIGHTS, w.packed()},

@@ -17,8 +17,10 @@ struct rows {
     zemm_dim_t count, stride;
 };
 
+// dst has the products of as many rows of src, from row `first` on. Products of one src follow each other.
 struct product {
     rows src, dst;
+    zemm_dim_t first = 0;
 };
 
 // Rows of N of a tensor's weights, counted over all its matrices.
@@ -70,10 +72,10 @@ private:
 
     const weights &pack(const team &, const matrix &, zemm_dim_t first, const shape &);
     const weights &keep(const team &, const matrix &, zemm_dim_t first, const shape &);
-    void multiply_part(const weights &, const rows &src, const rows &dst);
-    quantized parts(const weights &, zemm_dim_t rows);
+    void multiply_part(const weights &, const product &, const rows &dst);
+    quantized parts(const weights &, zemm_dim_t rows, zemm_dim_t first);
     const prepared &prepare(const weights &, const rows &src, const rows &dst);
-    void quantize(const weights &, const rows &src, const prepared &);
+    void quantize(const weights &, const product &);
 
     zemm_engine_t engine_;
     owned_stream stream_;

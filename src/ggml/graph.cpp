@@ -126,11 +126,12 @@ routing route(quiet, const ggml::tensor *ids, int64_t experts) {
 
 // Calls copy(row of the sorted ones, row of the tensor) for all.
 template <typename F>
-void for_rows(quiet, const routing &r, int64_t used, const ggml::tensor *t, const F &copy) {
-    for (int64_t row = 0; row < int64_t(r.order.size()); ++row) {
+void for_rows(quiet, const team &threads, const routing &r, int64_t used, const ggml::tensor *t,
+              const F &copy) {
+    threads.each(int64_t(r.order.size()), [&](int64_t row) {
         const int64_t token = r.order[size_t(row)] / used, slot = r.order[size_t(row)] % used;
         copy(row, floats_of(t, slot % t->ne[1], token, 0));
-    }
+    });
 }
 
 void multiply_experts(calls &c, const team &threads, const ggml::tensor *node) {
@@ -140,7 +141,7 @@ void multiply_experts(calls &c, const team &threads, const ggml::tensor *node) {
     const routing r = route(before, ids, w->ne[2]);
     const int64_t count = int64_t(r.order.size());
     float *const from = c.rows_of_experts(before, count * (k + n)), *const to = from + count * k;
-    for_rows(before, r, used, src, [&](int64_t row, const float *values) {
+    for_rows(before, threads, r, used, src, [&](int64_t row, const float *values) {
         std::memcpy(from + row * k, values, size_t(k) * sizeof(float));
     });
     const matrix experts = first_matrix(w);
@@ -148,10 +149,10 @@ void multiply_experts(calls &c, const team &threads, const ggml::tensor *node) {
         const int64_t end = r.ends[size_t(expert)];
         if (end > first)
             c.multiply(threads, matrix_at(experts, expert),
-                       {{{from + first * k, end - first, k}, {to + first * n, end - first, n}}});
+                       {{{from, count, k}, {to + first * n, end - first, n}, first}});
         first = end;
     }
-    for_rows(c.wait(), r, used, node, [&](int64_t row, float *values) {
+    for_rows(c.wait(), threads, r, used, node, [&](int64_t row, float *values) {
         std::memcpy(values, to + row * n, size_t(n) * sizeof(float));
     });
 }
@@ -183,6 +184,10 @@ bool is_supported(const ggml::tensor *node) {
     return w->ne[3] == 1 && src->ne[3] == 1 && node->src[2]->type == ggml::type_i32;
 }
 
+bool has_experts(const ggml::tensor *node) {
+    return node->op == mul_mat_id();
+}
+
 int64_t rows_of_a_matrix(const ggml::tensor *node) {
     const ggml::tensor *const w = node->src[0];
     return node->ne[1] * node->ne[2] * node->ne[3] / std::max<int64_t>(1, w->ne[2] * w->ne[3]);
@@ -204,7 +209,7 @@ void multiply(calls &c, const team &threads, const ggml::tensor *node) {
             check_memory(t);
     if (!is_readable(node->src[0], *find_format(node->src[0]->type)))
         throw wrong_graph(std::string("zemm cannot read ") + node->src[0]->name);
-    if (node->op == mul_mat_id())
+    if (has_experts(node))
         multiply_experts(c, threads, node);
     else
         multiply_matrices(c, threads, node);

@@ -20,6 +20,9 @@ bool is_supported(const ggml::tensor *node);
 // Whether the node is a product, of whatever.
 bool is_product(const ggml::tensor *node);
 
+// Whether the node multiplies each row by experts of its own.
+bool has_experts(const ggml::tensor *node);
+
 // The rows of src that the node multiplies by each of the matrices it reads, on average: these are packed for
 // them.
 int64_t rows_of_a_matrix(const ggml::tensor *node);

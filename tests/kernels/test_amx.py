@@ -6,11 +6,15 @@ specialisation constant is built for a CPU with AMX, and its instructions are fo
 code. That needs no such CPU: the OpenCL CPU runtime also builds for others.
 """
 
+import ctypes
+import mmap
 import os
 import re
+import struct
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import zemm
 from support_calls import make_pd, run
@@ -182,3 +186,28 @@ def test_copy_of_src(monkeypatch: pytest.MonkeyPatch, line: str, copied: bool) -
 
 if __name__ == "__main__":
     build(Path(sys.argv[1]))
+
+
+# Functions (void *configuration): sttilecfg [rdi]; ret, and ldtilecfg [rdi]; ret.
+STORE, LOAD = bytes.fromhex("c4e2794907c3"), bytes.fromhex("c4e2784907c3")
+# ggml's: palette 1; from byte 16 on the row lengths, from byte 48 on the rows.
+CONFIGURATION = struct.pack("<16B8H16x8B8x", 1, *[0] * 15, 64, 64, *[32] * 2, *[64] * 4, 8, 8, *[16] * 6)
+
+
+@pytest.mark.skipif("amx_tile" not in Path("/proc/cpuinfo").read_text(), reason="the CPU has no AMX")
+@pytest.mark.parametrize("rows", [16, 64, 512])
+def test_a_thread_keeps_its_tiles(rows: int) -> None:
+    """The calling thread computes, too. Programs such as ggml configure its tiles once."""
+    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(STORE + LOAD)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(code))
+    store, load = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(begin + at) for at in (0, len(STORE)))
+    w = np.random.default_rng(1).standard_normal((1024, 256)).astype(np.float32)
+    layer = zemm.Linear.from_float(w, group=None, symmetric=True, activation="int8", activation_group=1024)
+    for before in (CONFIGURATION, bytes(64)):
+        load(ctypes.create_string_buffer(before, 64))
+        layer(np.ones((rows, 1024), np.float32))
+        after = ctypes.create_string_buffer(64)
+        store(after)
+        load(ctypes.create_string_buffer(64))  # none
+        assert after.raw == before
