@@ -136,5 +136,6 @@ def install(monkeypatch: pytest.MonkeyPatch, platform: PlatformEnum = PlatformEn
         if "." in name:
             above, own = name.rsplit(".", 1)
             setattr(sys.modules[above], own, module)
-    monkeypatch.delitem(sys.modules, "zemm.vllm._kernels", raising=False)
+    for name in ("_weights", "_kernels"):
+        monkeypatch.delitem(sys.modules, f"zemm.vllm.{name}", raising=False)
     return sys.modules["vllm.model_executor.kernels.linear"]

@@ -6,40 +6,24 @@ next kernel of vLLM's list.
 """
 
 import os
-from dataclasses import fields
-from functools import cache
 from typing import Any
 
 import torch
 from vllm.model_executor.kernels import linear
 from vllm.scalar_type import scalar_types
 
-from zemm._library.codes import split
-from zemm._library.lists import TYPES
 from zemm.dtypes import pack_int4
-from zemm.engine import Engine
 from zemm.linear import Linear
 from zemm.torch import QuantLinear
 from zemm.torch._module import ACTIVATIONS
-from zemm.words import DataType
-
-# zemm's types, and what turns the codes of a byte into theirs: a bias of half the range is a sign bit.
-# Values of int4 have a byte each.
-_TYPES: dict[Any, tuple[DataType, int]] = {
-    scalar_types.int4: ("s4", 0),
-    scalar_types.uint4: ("u4", 0),
-    scalar_types.uint8: ("u8", 0),
-    scalar_types.uint4b8: ("s4", 0x88),
-    scalar_types.uint8b128: ("s8", 0x80),
-}
+from zemm.vllm._weights import WEIGHTS, check_fields, codes, engine, free, layer_of, multiplied
 
 
 def _check_interface(base: type[Any], methods: set[str], config: type[Any], members: set[str]) -> None:
     """TypeError: vLLM calls other methods of a kernel, or describes a layer in other words."""
     if getattr(base, "__abstractmethods__", None) != methods:
         raise TypeError(f"{base.__name__} has other methods than {', '.join(sorted(methods))}")
-    if missing := members - {field.name for field in fields(config)}:
-        raise TypeError(f"{config.__name__} has no {', '.join(sorted(missing))}")
+    check_fields(config, members)
 
 
 _check_interface(
@@ -83,8 +67,8 @@ class ZemmMPLinearKernel(_Applied, linear.MPLinearKernel):
 
     @classmethod
     def can_implement(cls, c: Any) -> tuple[bool, str | None]:
-        if c.weight_type not in _TYPES:
-            return False, f"zemm takes weights of {', '.join(map(str, _TYPES))}, not {c.weight_type}"
+        if c.weight_type not in WEIGHTS:
+            return False, f"zemm takes weights of {', '.join(map(str, WEIGHTS))}, not {c.weight_type}"
         if c.act_type not in ACTIVATIONS:
             return False, f"zemm takes activations of {', '.join(map(str, ACTIVATIONS))}, not {c.act_type}"
         if c.zero_points and c.weight_type not in (scalar_types.uint4, scalar_types.uint8):
@@ -103,34 +87,19 @@ class ZemmMPLinearKernel(_Applied, linear.MPLinearKernel):
 
     def process_weights_after_loading(self, layer: torch.nn.Module) -> None:
         weights, scales, zero_points = given = self._get_weight_params(layer)
-        data_type, flip = _TYPES[self.config.weight_type]
-        options: dict[str, Any] = {"activation": ACTIVATIONS[self.config.act_type]}
-        if self.config.weight_type == scalar_types.int4:
+        weight_type = self.config.weight_type
+        if weight_type == scalar_types.int4:
             values = torch.from_numpy(pack_int4(weights.data.numpy()))
-            options = {"activation": "int8", "activation_group": weights.shape[1]}
+            options: dict[str, Any] = {"activation": "int8", "activation_group": weights.shape[1]}
         elif weights.input_dim != weights.packed_dim:
             raise ValueError("zemm takes weights that are packed along their input")
         else:
-            values = _codes(weights, weights.input_dim) ^ flip
-            if os.environ.get("VLLM_CPU_INT4_W4A8") == "1" and TYPES[data_type].bits == 4:
-                options = {"activation": "int8"}
-        if self.config.zero_points:
-            codes = _codes(zero_points, zero_points.output_dim).numpy()
-            zero_points = torch.from_numpy(split(codes, TYPES[data_type].bits)).T
-        else:
-            zero_points = None
-        layer.zemm = QuantLinear(
-            Linear.from_quantized(
-                values.view(torch.int8) if data_type == "s8" else values,
-                scales if scales.output_dim == 0 else scales.T,
-                zero_points,
-                weights_dtype=data_type,
-                transposed=True,
-                engine=_engine(os.getpid()),
-                **options,
-            )
-        )
-        _free(layer, *given)
+            values = codes(weights, weights.input_dim)
+            options = multiplied(weight_type, self.config.act_type)
+        points = codes(zero_points, zero_points.output_dim) if self.config.zero_points else None
+        scales = scales if scales.output_dim == 0 else scales.T
+        layer.zemm = QuantLinear(layer_of(weight_type, values, scales, points, **options))
+        free(layer, *given)
 
 
 class ZemmInt8LinearKernel(_Applied, linear.Int8ScaledMMLinearKernel):
@@ -159,26 +128,7 @@ class ZemmInt8LinearKernel(_Applied, linear.Int8ScaledMMLinearKernel):
                 activation="int8",
                 activation_group=weights.shape[1],
                 transposed=True,
-                engine=_engine(os.getpid()),
+                engine=engine(os.getpid()),
             )
         )
-        _free(layer, *given)
-
-
-@cache
-def _engine(process: int) -> Engine:
-    """The CPU, also where there is a GPU."""
-    return Engine("cpu")
-
-
-def _codes(packed: torch.Tensor, along: int) -> torch.Tensor:
-    """Words of int32 that are packed along a dimension as bytes, which are along the last one."""
-    words = packed.data if along == 1 else packed.data.T
-    return words.contiguous().flatten().view(torch.uint8).view(len(words), -1)
-
-
-def _free(layer: torch.nn.Module, *parameters: torch.Tensor | None) -> None:
-    """Take parameters from a layer. vLLM has weights of int4 under two names."""
-    for name, parameter in list(layer.named_parameters(recurse=False, remove_duplicate=False)):
-        if any(parameter is given for given in parameters):
-            setattr(layer, name, None)
+        free(layer, *given)
