@@ -5,9 +5,10 @@ install for tests. tests/models/vllm_models.py has vLLM itself.
 
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from types import ModuleType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -104,8 +105,13 @@ KINDS = (
 )
 
 
-def install(monkeypatch: pytest.MonkeyPatch, platform: PlatformEnum = PlatformEnum.CPU) -> Any:
-    """Let `import vllm` find the interface for one test. Returns vLLM's module of linear kernels."""
+def install(
+    monkeypatch: pytest.MonkeyPatch,
+    platform: PlatformEnum = PlatformEnum.CPU,
+    more: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+) -> Any:
+    """Let `import vllm` find the interface for one test. more: other modules, those above first, and what is
+    in them. Returns vLLM's module of linear kernels."""
     contents: dict[str, dict[str, Any]] = {
         "vllm": {},
         "vllm.platforms": {
@@ -127,6 +133,7 @@ def install(monkeypatch: pytest.MonkeyPatch, platform: PlatformEnum = PlatformEn
             "_POSSIBLE_INT8_KERNELS": {PlatformEnum.CPU: [Int8ScaledMMLinearKernel]},
             **{kind.__name__: kind for kind in KINDS},
         },
+        **more,
     }
     for name, members in contents.items():
         module = ModuleType(name)
@@ -136,6 +143,6 @@ def install(monkeypatch: pytest.MonkeyPatch, platform: PlatformEnum = PlatformEn
         if "." in name:
             above, own = name.rsplit(".", 1)
             setattr(sys.modules[above], own, module)
-    for name in ("_weights", "_kernels"):
+    for name in ("_weights", "_kernels", "_experts"):
         monkeypatch.delitem(sys.modules, f"zemm.vllm.{name}", raising=False)
     return sys.modules["vllm.model_executor.kernels.linear"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin of vLLM: its linear layers of 4 and 8 bits run on zemm's CPU device.
+"""A plugin of vLLM: its linear layers and experts of 4 and 8 bits run on zemm's CPU device.
 
 vLLM finds register() by its entry point in the group vllm.general_plugins, in each of its processes.
-VLLM_PLUGINS chooses plugins, and VLLM_DISABLED_KERNELS=ZemmMPLinearKernel,ZemmInt8LinearKernel leaves these
-kernels out.
+VLLM_PLUGINS chooses plugins, and VLLM_DISABLED_KERNELS=ZemmMPLinearKernel,ZemmInt8LinearKernel,ZemmExperts
+leaves these out.
 """
 
 import logging
@@ -28,8 +28,9 @@ _BINDINGS = {
 
 
 def register() -> None:
-    """Put zemm's kernels before vLLM's own for CPUs, once. Nothing is registered, and a line of the log
-    says why, if zemm has no CPU device or vLLM has another interface than the kernels know."""
+    """Put zemm's kernels and experts before vLLM's own for CPUs, once. Nothing is registered, and a line of
+    the log says why, if zemm has no CPU device or vLLM has another interface than the kernels know. Where the
+    experts know another one, they alone are left out."""
     try:
         from vllm.platforms import PlatformEnum, current_platform
 
@@ -51,6 +52,14 @@ def register() -> None:
         kernels = table.setdefault(PlatformEnum.CPU, [])
         if kernel not in kernels:
             kernels.insert(0, kernel)
+    try:
+        from zemm.vllm._experts import use_experts
+    except (ImportError, AttributeError, TypeError) as error:
+        _log.warning(
+            "zemm registers no experts with vLLM, whose interface is not that of 0.32 and 0.33: %s", error
+        )
+        return
+    use_experts()
 
 
 @contextmanager
