@@ -25,6 +25,8 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from support_checkpoints import Store, llama, load, save, torch, transformers  # noqa: E402 (it is in the path now)
 from support_compressed import compressed  # noqa: E402
+from support_experts import MIXTURES, mixture  # noqa: E402
+from support_experts import save as save_mixture  # noqa: E402
 from test_transformers import awq, gptq  # noqa: E402
 from zemm.torch import quantize_  # noqa: E402
 from zemm.transformers import registered  # noqa: E402
@@ -41,7 +43,7 @@ LENGTHS = (8, 9, 10)  # of prompts
 # f16 rounds after each layer, and an activation half-way between two integers becomes either.
 TOLERANCE = 0.05  # of logarithms of probabilities
 COMMON = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
-OWN = {"VLLM_DISABLED_KERNELS": "ZemmMPLinearKernel,ZemmInt8LinearKernel"}
+OWN = {"VLLM_DISABLED_KERNELS": "ZemmMPLinearKernel,ZemmInt8LinearKernel,ZemmExperts"}
 ONE_PROCESS = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
 AVX2 = {
     "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
@@ -70,16 +72,23 @@ WAYS = {
 
 class Case(NamedTuple):
     """made: its quantization_config, and how it stores layers; or the arguments of quantize_(), after which
-    the model is saved. quantises: with VLLM_CPU_INT4_W4A8=1.
+    the model is saved. kind: of the model, in the words of Transformers. quantises: with
+    VLLM_CPU_INT4_W4A8=1.
     is_served: whether it is tried as served, which takes long. refused: a part of the sentence by which vLLM
     refuses the checkpoint, before it asks for kernels."""
 
     made: tuple[dict[str, Any], Store] | dict[str, Any]
     dtype: str = "float16"
-    has_biases: bool = False
+    kind: str = "Llama"
     quantises: bool = False
     is_served: bool = False
     refused: str = ""
+
+
+def with_float_gates(weights: dict[str, Any]) -> tuple[dict[str, Any], Store]:
+    """Gates of experts are Linear for vLLM."""
+    config, store = compressed({"weights": weights})
+    return {**config, "ignore": [*config["ignore"], r"re:.*\.gate$"]}, store
 
 
 WEIGHTS = {"num_bits": 4, "type": "int", "symmetric": True, "strategy": "group", "group_size": 32}
@@ -89,26 +98,40 @@ CASES = {
     "GPTQ": Case(gptq(symmetric=True), is_served=True),
     "GPTQ, not symmetric": Case(gptq(), refused="sym=False"),
     "GPTQ, 8 bits": Case(gptq(bits=8, symmetric=True), refused="does not support weight_bits = uint8b128"),
-    "AWQ": Case(awq(), has_biases=True),
+    "AWQ": Case(awq(), kind="Qwen2"),
     "W4A16": Case(compressed("W4A16")),
     "W4A16, zero points": Case(compressed({"weights": {**WEIGHTS, "symmetric": False}})),
     "W4A16, VLLM_CPU_INT4_W4A8=1": Case(compressed({"weights": WEIGHTS}), "float32", quantises=True),
     "W8A16": Case(compressed("W8A16")),
-    "W8A8": Case(compressed("W8A8"), "float32", has_biases=True, is_served=True),
+    "W8A8": Case(compressed("W8A8"), "float32", kind="Qwen2", is_served=True),
     "W8A8, a scale for each layer": Case(
         compressed({"weights": LAYER, "input_activations": ROWS}), "float32"
     ),
     "W4A8": Case(compressed({"weights": WEIGHTS, "input_activations": ROWS}), "float32"),
     "saved, 4 bits": Case({"bits": 4, "group": 32, "symmetric": True}),
-    "saved, 4 bits, zero points": Case({"bits": 4, "group": 32}, has_biases=True),
-    "saved, 8 bits, zero points": Case({"bits": 8, "group": 64}, has_biases=True),
+    "saved, 4 bits, zero points": Case({"bits": 4, "group": 32}, kind="Qwen2"),
+    "saved, 8 bits, zero points": Case({"bits": 8, "group": 64}, kind="Qwen2"),
+    "experts, saved, 4 bits": Case(
+        {"bits": 4, "group": 32, "symmetric": True}, kind="Qwen3Moe", is_served=True
+    ),
+    "experts, saved, 8 bits": Case({"bits": 8, "group": None, "symmetric": True}, kind="Mixtral"),
+    "experts, W4A16, zero points": Case(with_float_gates({**WEIGHTS, "symmetric": False}), kind="Qwen3Moe"),
+    "experts, GPTQ": Case(gptq(symmetric=True), kind="Mixtral"),
+    "experts, W4A16, VLLM_CPU_INT4_W4A8=1": Case(
+        compressed({"weights": WEIGHTS}), "float32", kind="Mixtral", quantises=True
+    ),
 }
 
 
-def model(has_biases: bool) -> Any:
-    """A random model, whose heads have sizes that vLLM takes: Llama, or Qwen2, which has biases."""
-    if not has_biases:
+def model(kind: str) -> Any:
+    """A random model, whose heads have sizes that vLLM takes: Llama, Qwen2, which has biases, or a mixture of
+    experts."""
+    if kind == "Llama":
         return llama(**SIZES)
+    if kind in MIXTURES:
+        return mixture(
+            kind, **SIZES, head_dim=32, **({"moe_intermediate_size": 64} if "Qwen" in kind else {})
+        )
     torch.manual_seed(1)
     config = transformers.Qwen2Config(
         **SIZES, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, initializer_range=0.2
@@ -122,14 +145,19 @@ def model(has_biases: bool) -> Any:
 
 def prompts_of(reference: Any) -> list[list[int]]:
     """One of each length, of 256 random ones that after which the most probable tokens are never almost as
-    probable as others, so that rounding does not change them."""
+    probable as others, nor the experts that routers choose, so that rounding does not change them."""
     prompts, generator = [], torch.Generator().manual_seed(1)
+    top_k = getattr(reference.config, "num_experts_per_tok", None)
     for length in LENGTHS:
         ids, least = torch.randint(VOCABULARY, (256, length), generator=generator), torch.tensor(torch.inf)
         for _ in range(COUNT):
             with torch.no_grad():
-                best = reference(ids).logits[:, -1].topk(2)
+                made = reference(ids, **({"output_router_logits": True} if top_k else {}))
+            best = made.logits[:, -1].topk(2)
             least = least.minimum(best.values[:, 0] - best.values[:, 1])
+            for logits in made.router_logits if top_k else ():
+                *_, last, next_one = logits.view(*ids.shape, -1).topk(top_k + 1).values.unbind(-1)
+                least = least.minimum((last - next_one).amin(1))
             ids = torch.cat((ids, best.indices[:, :1]), 1)
         prompts.append(ids[least.argmax(), :length].tolist())
     return prompts
@@ -196,10 +224,12 @@ def main(folder: Path, names: list[str]) -> int:
     references, prompts = {}, {}
     for name in names:
         case = CASES[name]
-        made = model(case.has_biases)
+        made = model(case.kind)
         if isinstance(case.made, dict):
             quantize_(made, **case.made)
             made.save_pretrained(folder / name)
+        elif case.kind in MIXTURES:
+            save_mixture(folder / name, made, *case.made)
         else:
             save(folder / name, made, *case.made)
         with registered(activation="int8" if case.quantises else None):

@@ -17,11 +17,15 @@ class Extension:
     """What vLLM's workers can be asked beside their own methods."""
 
     def kernels(self: Any) -> list[str]:
-        """The classes of kernels that multiply the model's quantised layers."""
+        """The classes of kernels that multiply the model's quantised layers, and of methods that compute its
+        experts."""
+        from vllm.model_executor.layers.fused_moe import FusedMoEMethodBase
+
         found = set()
         for module in self.get_model().modules():
             method = getattr(module, "scheme", None) or getattr(module, "quant_method", None)
-            if (kernel := getattr(method, "kernel", None)) is not None:
+            kernel = method if isinstance(method, FusedMoEMethodBase) else getattr(method, "kernel", None)
+            if kernel is not None:
                 found.add(type(kernel).__name__)
         return sorted(found)
 
