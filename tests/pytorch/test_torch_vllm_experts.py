@@ -72,7 +72,7 @@ def loaded(method: Any, bits: int, symmetric: bool = True) -> tuple[Any, dict[st
         spread = [np.repeat(a, k // groups, 2) for a in (scales, points)]
         real[name] = torch.from_numpy(spread[0] * (codes - spread[1]))
     method.process_weights_after_loading(layer)
-    assert not list(layer.parameters())  # vLLM's copies are freed
+    assert not any(parameter.numel() for parameter in layer.parameters())  # vLLM's copies are freed
     return layer, real
 
 

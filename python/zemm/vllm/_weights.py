@@ -70,7 +70,8 @@ def codes(packed: torch.Tensor, along: int) -> torch.Tensor:
 
 
 def free(layer: Any, *parameters: torch.Tensor | None) -> None:
-    """Take parameters from a layer. vLLM has weights of int4 under two names."""
+    """Take the elements of parameters from a layer. vLLM has weights of int4 under two names, and its MLA
+    asks a layer's weights for their device."""
     for name, parameter in list(layer.named_parameters(recurse=False, remove_duplicate=False)):
         if any(parameter is given for given in parameters):
-            setattr(layer, name, None)
+            setattr(layer, name, torch.nn.Parameter(parameter.new_empty(0), requires_grad=False))
