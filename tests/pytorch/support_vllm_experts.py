@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-import torch
+from support_torch import torch
 from support_vllm import ScalarType
 
 

@@ -49,7 +49,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(building, "is_watched", lambda: True)
     monkeypatch.setattr(first_pass, "_layers", WeakSet())
     monkeypatch.setattr(first_pass, "_built", {})
-    monkeypatch.setattr(first_pass, "_build", lambda pd, text: lines.append(text.partition(":")[0]))
+    monkeypatch.setattr(first_pass, "build_one", lambda pd, text: lines.append(text.partition(":")[0]))
     return lines
 
 
