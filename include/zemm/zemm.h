@@ -139,6 +139,14 @@ zemm_status_t ZEMM_API zemm_engine_destroy(zemm_engine_t engine);
 /* flags: values of zemm_stream_flags_t, or-ed. invalid_arguments: flags is 0, or has out_of_order
  * together with in_order or with profiling. */
 zemm_status_t ZEMM_API zemm_stream_create(zemm_stream_t *stream, zemm_engine_t engine, unsigned flags);
+/* A stream of a CPU whose work the threads of the program do, as far as kernels allow it: all matmuls,
+ * packing of weights and quantisation do. An execution has done its work when it returns. Programs that have
+ * threads of their own, which would hold up zemm's or be held up by them, lend these. threadpool: copied; its
+ * functions are called until the stream is destroyed, and must not use zemm. oneDNN's function takes an
+ * object of C++. invalid_arguments: NULL, an engine of a GPU. unimplemented: the device is not of zemm's
+ * driver. */
+zemm_status_t ZEMM_API zemm_threadpool_interop_stream_create(zemm_stream_t *stream, zemm_engine_t engine,
+                                                             const zemm_threadpool_t *threadpool);
 /* The engine that the stream was created on. */
 zemm_status_t ZEMM_API zemm_stream_get_engine(const struct zemm_stream *stream, zemm_engine_t *engine);
 /* Returns when everything submitted to the stream has run. The only cancellation point of the

@@ -85,6 +85,17 @@ typedef enum {
     zemm_stream_profiling = 4 /* keep execution times, see zemm_query_profiling_data() */
 } zemm_stream_flags_t;
 
+/* Threads of the program, as in oneDNN's threadpool_iface, whose methods these functions are. They get `pool`
+ * as their first argument, may be called by any thread that executes a primitive, and must not throw. */
+typedef struct {
+    /* How many threads parallel_for() has, the one that calls it included. */
+    int (*get_num_threads)(void *pool);
+    /* Calls work(i, n, argument) for all i from 0 to n - 1, in any order and on any threads, and returns when
+     * all calls have returned. */
+    void (*parallel_for)(void *pool, int n, void (*work)(int i, int n, void *argument), void *argument);
+    void *pool;
+} zemm_threadpool_t;
+
 /* Limits that zemm_engine_measure_peak() measures: operations per second, of which a multiply-add is two, or
  * bytes per second. */
 typedef enum {

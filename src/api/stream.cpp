@@ -42,6 +42,18 @@ zemm_status_t zemm_stream_create(zemm_stream_t *stream, zemm_engine_t engine, un
     });
 }
 
+zemm_status_t zemm_threadpool_interop_stream_create(zemm_stream_t *stream, zemm_engine_t engine,
+                                                    const zemm_threadpool_t *threadpool) {
+    return guard([&] {
+        REQUIRE(stream, engine, threadpool);
+        if (engine->kind != zemm_cpu)
+            fail(zemm_invalid_arguments, "engine is a GPU: threads of the program compute for a CPU");
+        if (!threadpool->get_num_threads || !threadpool->parallel_for)
+            fail(zemm_invalid_arguments, "threadpool lacks get_num_threads or parallel_for");
+        *stream = new zemm_stream{engine->shared_from_this(), ze::stream(engine->device, *threadpool)};
+    });
+}
+
 zemm_status_t zemm_stream_get_engine(const zemm_stream *stream, zemm_engine_t *engine) {
     return guard([&] {
         REQUIRE(stream, engine);

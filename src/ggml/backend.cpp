@@ -134,9 +134,10 @@ void compute(context &c, ggml::cgraph *graph, int &next) {
         c.calls = std::make_unique<calls>(make_engine(), the_state->keeps_weights);
     limit_threads(c.threads);
     with_team(c.threads, [&](const team &threads) {
+        c.calls->compute_with(threads);
         while (next < count) {
             const ggml::tensor *const node = api.graph_node(graph, next);
-            multiply(*c.calls, threads, node);
+            multiply(*c.calls, node);
             next = find_computed(graph, next + 1);
             the_state->all.count(node);
         }

@@ -74,10 +74,26 @@ struct calls::quantized {
 };
 
 calls::calls(zemm_engine_t engine, bool keeps_weights)
-    : engine_(engine), stream_(created<owned_stream>([&](zemm_stream_t *stream) {
+    : engine_(engine), own_stream_(created<owned_stream>([&](zemm_stream_t *stream) {
           return zemm_stream_create(stream, engine, zemm_stream_default_flags);
       })),
+      lent_stream_(created<owned_stream>([&](zemm_stream_t *stream) {
+          const zemm_threadpool_t pool = {
+              [](void *self) { return static_cast<calls *>(self)->threads().threads(); },
+              [](void *self, int n, void (*work)(int, int, void *), void *argument) {
+                  static_cast<calls *>(self)->threads().each(n,
+                                                             [&](int64_t i) { work(int(i), n, argument); });
+              },
+              this};
+          return zemm_threadpool_interop_stream_create(stream, engine, &pool);
+      })),
       keeps_weights_(keeps_weights) {}
+
+void calls::compute_with(const team &threads) {
+    wait();
+    team_ = &threads;
+    stream_ = (threads.waits() ? lent_stream_ : own_stream_).get();
+}
 
 // What `rows` rows have, from row `first` on.
 calls::quantized calls::parts(const weights &w, zemm_dim_t rows, zemm_dim_t first) {
@@ -116,6 +132,12 @@ const calls::prepared &calls::prepare(const weights &w, const rows &src, const r
     return prepared_[key] = std::move(made);
 }
 
+void calls::place_quantized(const prepared &p, const quantized &at) {
+    place(p.values, at.values);
+    place(p.scales, at.scales);
+    place(p.sums, at.sums);
+}
+
 // All of src, once for products that follow each other.
 void calls::quantize(const weights &w, const product &one) {
     const zemm_dim_t k = w.dims().k, group = w.of().src_group(), sums_group = w.of().sums_group();
@@ -126,48 +148,44 @@ void calls::quantize(const weights &w, const product &one) {
         return;
     quantized_ = {};
     const prepared &p = prepare(w, src, one.dst);
-    const quantized to = parts(w, src.count, 0);
     place(p.src, src.data);
-    place(p.values, to.values);
-    place(p.scales, to.scales);
-    place(p.sums, to.sums);
+    place_quantized(p, parts(w, src.count, 0));
     const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, p.src.get()},
                                     {ZEMM_ARG_TO, p.values.get()},
                                     {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST, p.scales.get()},
                                     {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST, p.sums.get()}};
-    check(zemm_primitive_execute(w.of().quantize(), stream_.get(), p.sums ? 4 : 3, args));
+    check(zemm_primitive_execute(w.of().quantize(), stream_, p.sums ? 4 : 3, args));
     quantized_ = {src, k, group, sums_group};
 }
 
-const weights &calls::pack(const team &threads, const matrix &m, zemm_dim_t first, const shape &s) {
-    check(zemm_stream_wait(stream_.get())); // for products by weights in the same memory
+const weights &calls::pack(const matrix &m, zemm_dim_t first, const shape &s) {
+    check(zemm_stream_wait(stream_)); // for products by weights in the same memory
     if (weights_.size() >= most_weights && !weights_.contains(s))
         weights_.clear();
     weights &part = weights_.try_emplace(s, engine_, s).first->second;
-    part.fill(threads, stream_.get(), m.bytes, first, codes_);
+    part.fill(threads(), stream_, m.bytes, first, codes_);
     return part;
 }
 
-const weights &calls::keep(const team &threads, const matrix &m, zemm_dim_t first, const shape &s) {
+const weights &calls::keep(const matrix &m, zemm_dim_t first, const shape &s) {
     const size_t row_bytes = size_t(s.k / s.form->elements * s.form->bytes);
-    const uint64_t digest = digest_of(threads, m.bytes.of_rows(first, s.n, row_bytes));
+    const uint64_t digest = digest_of(threads(), m.bytes.of_rows(first, s.n, row_bytes));
     const kept_key key{m.bytes.data, first, s};
     const auto found = kept_.find(key);
     if (found != kept_.end() && found->second.digest == digest)
         return found->second.packed;
-    check(zemm_stream_wait(stream_.get())); // for products by old weights, and for the codes
+    check(zemm_stream_wait(stream_)); // for products by old weights, and for the codes
     kept_.erase(key);
     kept made{weights(engine_, s), digest};
-    made.packed.fill(threads, stream_.get(), m.bytes, first, codes_);
+    made.packed.fill(threads(), stream_, m.bytes, first, codes_);
     return kept_.emplace(key, std::move(made)).first->second.packed;
 }
 
-void calls::multiply(const team &threads, const matrix &m, const std::vector<product> &products) {
+void calls::multiply(const matrix &m, const std::vector<product> &products) {
     const zemm_dim_t most = columns_at_once(m);
     for (zemm_dim_t n = 0; n < m.n; n += most) {
         const shape s{m.form, m.k, std::min(most, m.n - n)};
-        const weights &part =
-            keeps_weights_ ? keep(threads, m, m.first + n, s) : pack(threads, m, m.first + n, s);
+        const weights &part = keeps_weights_ ? keep(m, m.first + n, s) : pack(m, m.first + n, s);
         for (const product &one : products)
             multiply_part(part, one, {one.dst.data + n, one.dst.count, one.dst.stride});
     }
@@ -180,10 +198,7 @@ void calls::multiply_part(const weights &w, const product &one, const rows &dst)
     quantize(w, one);
     const rows &src = one.src;
     const prepared &p = prepare(w, {src.data, dst.count, src.stride}, dst);
-    const quantized from = parts(w, src.count, one.first);
-    place(p.values, from.values);
-    place(p.scales, from.scales);
-    place(p.sums, from.sums);
+    place_quantized(p, parts(w, src.count, one.first));
     place(p.dst, dst.data);
     const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, p.values.get()},
                                     {ZEMM_ARG_WEIGHTS, w.packed()},
@@ -192,7 +207,7 @@ void calls::multiply_part(const weights &w, const product &one, const rows &dst)
                                     {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS, w.scales()},
                                     {ZEMM_ARG_ATTR_OFFSETS | ZEMM_ARG_WEIGHTS, w.offsets()},
                                     {ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC, p.sums.get()}};
-    check(zemm_primitive_execute(w.of().matmul(), stream_.get(), p.sums ? 7 : 5, args));
+    check(zemm_primitive_execute(w.of().matmul(), stream_, p.sums ? 7 : 5, args));
 }
 
 float *calls::rows_of_experts(quiet, zemm_dim_t elements) {
@@ -205,13 +220,13 @@ float *calls::rows_of_experts(quiet, zemm_dim_t elements) {
 
 quiet calls::wait() {
     quantized_ = {}; // the host may write to src now
-    check(zemm_stream_wait(stream_.get()));
+    check(zemm_stream_wait(stream_));
     return {};
 }
 
 void calls::give_up() noexcept {
     quantized_ = {};
-    zemm_stream_wait(stream_.get());
+    zemm_stream_wait(stream_);
 }
 
 } // namespace zemm_ggml

@@ -43,9 +43,15 @@ class quiet {
 class calls {
 public:
     calls(zemm_engine_t, bool keeps_weights);
+    calls(const calls &) = delete;
+    calls &operator=(const calls &) = delete;
+
+    // The team works for the calls that follow, until the next one does.
+    void compute_with(const team &);
+    const team &threads() const { return *team_; }
 
     // dst = src * weights, of each of the products. Submits the work; wait() ends it.
-    void multiply(const team &, const matrix &, const std::vector<product> &);
+    void multiply(const matrix &, const std::vector<product> &);
     quiet wait();
     // As wait(), after a failure, about which it says nothing more.
     void give_up() noexcept;
@@ -70,15 +76,18 @@ private:
     };
     using kept_key = std::tuple<const uint8_t *, zemm_dim_t, shape>; // of a tensor, its first row
 
-    const weights &pack(const team &, const matrix &, zemm_dim_t first, const shape &);
-    const weights &keep(const team &, const matrix &, zemm_dim_t first, const shape &);
+    const weights &pack(const matrix &, zemm_dim_t first, const shape &);
+    const weights &keep(const matrix &, zemm_dim_t first, const shape &);
     void multiply_part(const weights &, const product &, const rows &dst);
     quantized parts(const weights &, zemm_dim_t rows, zemm_dim_t first);
     const prepared &prepare(const weights &, const rows &src, const rows &dst);
+    static void place_quantized(const prepared &, const quantized &);
     void quantize(const weights &, const product &);
 
     zemm_engine_t engine_;
-    owned_stream stream_;
+    owned_stream own_stream_, lent_stream_; // whose work zemm's threads do, or the team's
+    zemm_stream_t stream_ = own_stream_.get();
+    const team *team_ = nullptr;
     bool keeps_weights_;
     std::map<shape, weights> weights_;
     std::map<kept_key, kept> kept_;

@@ -76,12 +76,12 @@ bool is_one_product(const ggml::tensor *node) {
 }
 
 // Weights broadcast over the last two dimensions of src.
-void multiply_matrices(calls &c, const team &threads, const ggml::tensor *node) {
+void multiply_matrices(calls &c, const ggml::tensor *node) {
     const ggml::tensor *const w = node->src[0], *const src = node->src[1];
     const matrix first = first_matrix(w);
     if (is_one_product(node)) {
         const int64_t count = src->ne[1] * src->ne[2] * src->ne[3];
-        c.multiply(threads, first, {{rows_at(src, count, 0, 0), rows_at(node, count, 0, 0)}});
+        c.multiply(first, {{rows_at(src, count, 0, 0), rows_at(node, count, 0, 0)}});
         return;
     }
     std::vector<std::vector<product>> of_matrix(size_t(w->ne[2] * w->ne[3]));
@@ -90,7 +90,7 @@ void multiply_matrices(calls &c, const team &threads, const ggml::tensor *node) 
             of_matrix[size_t(i3 * w->ne[3] / src->ne[3] * w->ne[2] + i2 * w->ne[2] / src->ne[2])].push_back(
                 {rows_at(src, src->ne[1], i2, i3), rows_at(node, src->ne[1], i2, i3)});
     for (size_t i = 0; i < of_matrix.size(); ++i)
-        c.multiply(threads, matrix_at(first, int64_t(i)), of_matrix[i]);
+        c.multiply(matrix_at(first, int64_t(i)), of_matrix[i]);
 }
 
 // A row of src for each token and expert, in the order of the experts.
@@ -134,25 +134,25 @@ void for_rows(quiet, const team &threads, const routing &r, int64_t used, const 
     });
 }
 
-void multiply_experts(calls &c, const team &threads, const ggml::tensor *node) {
+void multiply_experts(calls &c, const ggml::tensor *node) {
     const ggml::tensor *const w = node->src[0], *const src = node->src[1], *const ids = node->src[2];
     const int64_t k = w->ne[0], n = w->ne[1], used = ids->ne[0];
     const quiet before = c.wait(); // src may be the result of a product
     const routing r = route(before, ids, w->ne[2]);
     const int64_t count = int64_t(r.order.size());
     float *const from = c.rows_of_experts(before, count * (k + n)), *const to = from + count * k;
-    for_rows(before, threads, r, used, src, [&](int64_t row, const float *values) {
+    for_rows(before, c.threads(), r, used, src, [&](int64_t row, const float *values) {
         std::memcpy(from + row * k, values, size_t(k) * sizeof(float));
     });
     const matrix experts = first_matrix(w);
     for (int64_t expert = 0, first = 0; expert < w->ne[2]; ++expert) {
         const int64_t end = r.ends[size_t(expert)];
         if (end > first)
-            c.multiply(threads, matrix_at(experts, expert),
+            c.multiply(matrix_at(experts, expert),
                        {{{from, count, k}, {to + first * n, end - first, n}, first}});
         first = end;
     }
-    for_rows(c.wait(), threads, r, used, node, [&](int64_t row, float *values) {
+    for_rows(c.wait(), c.threads(), r, used, node, [&](int64_t row, float *values) {
         std::memcpy(values, to + row * n, size_t(n) * sizeof(float));
     });
 }
@@ -198,7 +198,7 @@ bool is_view(const ggml::tensor *node) {
     return name == "NONE" || name == "RESHAPE" || name == "VIEW" || name == "PERMUTE" || name == "TRANSPOSE";
 }
 
-void multiply(calls &c, const team &threads, const ggml::tensor *node) {
+void multiply(calls &c, const ggml::tensor *node) {
     if (is_empty(node))
         return;
     if (!is_supported(node))
@@ -210,9 +210,9 @@ void multiply(calls &c, const team &threads, const ggml::tensor *node) {
     if (!is_readable(node->src[0], *find_format(node->src[0]->type)))
         throw wrong_graph(std::string("zemm cannot read ") + node->src[0]->name);
     if (has_experts(node))
-        multiply_experts(c, threads, node);
+        multiply_experts(c, node);
     else
-        multiply_matrices(c, threads, node);
+        multiply_matrices(c, node);
 }
 
 } // namespace zemm_ggml

@@ -31,6 +31,6 @@ int64_t rows_of_a_matrix(const ggml::tensor *node);
 bool is_view(const ggml::tensor *node);
 
 // Submits the node's work. Throws wrong_graph, or another std::exception if zemm fails.
-void multiply(calls &, const team &, const ggml::tensor *node);
+void multiply(calls &, const ggml::tensor *node);
 
 } // namespace zemm_ggml

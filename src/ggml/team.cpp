@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <dlfcn.h>
 #include <exception>
+#include <immintrin.h>
 #include <mutex>
 #include <thread>
 #include <unistd.h>
@@ -57,6 +59,8 @@ public:
         }
         all.take();
     }
+    int threads() const override { return threads_; }
+    bool waits() const override { return false; }
 
 private:
     const int threads_;
@@ -79,6 +83,8 @@ public:
         call_ = nullptr;
         wait(hold, [&] { return taking_ == 0; });
     }
+    int threads() const override { return threads_; }
+    bool waits() const override { return true; }
 
     static void body(void *data) {
         region &r = *static_cast<region *>(data);
@@ -104,9 +110,23 @@ private:
         while (!is_met()) {
             const int seen = changes_;
             hold.unlock();
+            look_for_change(seen);
             changes_.wait(seen);
             hold.lock();
         }
+    }
+
+    // Waits in a loop for a while, because a thread that sleeps takes long to wake.
+    void look_for_change(int seen) const {
+        using clock = std::chrono::steady_clock;
+        constexpr auto patience = std::chrono::microseconds(200);
+        constexpr int looks = 64;
+        for (const auto end = clock::now() + patience; clock::now() < end;)
+            for (int i = 0; i < looks; ++i) {
+                if (changes_ != seen)
+                    return;
+                _mm_pause();
+            }
     }
 
     void lead() {

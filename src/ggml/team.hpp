@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ggml's threads, while zemm computes. The threads of OpenMP spin for milliseconds after a parallel region,
-// on the cores that zemm's threads need. So they sleep in a region of their own, and read weights in between.
+// on the cores that zemm's own threads would need. So they do zemm's work, in a region of their own.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,16 @@
 
 namespace zemm_ggml {
 
-// Threads that wait for work. Those of OpenMP's region, or none: then each() starts its own.
+// Threads that do zemm's work.
 class team {
 public:
     virtual ~team() = default;
 
     // Calls work(i) for i from 0 to count - 1, on all threads, and waits.
     virtual void each(int64_t count, const std::function<void(int64_t)> &work) const = 0;
+    virtual int threads() const = 0;
+    // Whether they wait for calls of each(); else each call starts them.
+    virtual bool waits() const = 0;
 };
 
 // Runs the work on this thread with a team of `threads` threads, of which this is one.

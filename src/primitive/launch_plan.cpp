@@ -2,13 +2,15 @@
 // Counts work-groups and chooses build flags.
 #include "primitive/launch_plan.hpp"
 
+#include <algorithm>
+
 #include "common/error.hpp"
 
 namespace zemm {
 
-bool launch_plan::is_brief(zemm_dim_t operations) {
-    constexpr zemm_dim_t few = 1 << 26; // less than a millisecond
-    return operations <= few;
+bool launch_plan::is_brief(zemm_dim_t operations, uint32_t compute_units) {
+    constexpr zemm_dim_t few = 1 << 26; // of one: about a millisecond
+    return operations / std::max<zemm_dim_t>(compute_units, 1) <= few;
 }
 
 zemm_dim_t checked_ceil_div(zemm_dim_t items, zemm_dim_t per_group, const char *what) {

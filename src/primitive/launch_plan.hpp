@@ -35,8 +35,7 @@ struct launch_plan {
     static constexpr zemm_dim_t most_operations = std::numeric_limits<zemm_dim_t>::max();
     // Whether it takes less time than a caller may wait. The thread that executes the primitive does it then,
     // with others that help, if the device is a CPU that has nothing else to do for the stream.
-    bool is_brief() const { return is_brief(operations); }
-    static bool is_brief(zemm_dim_t operations);
+    static bool is_brief(zemm_dim_t operations, uint32_t compute_units);
 };
 
 template <typename T> shared_bytes to_bytes(const T &block) {

@@ -240,13 +240,16 @@ void compiled_sequence::run(const std::shared_ptr<const compiled_sequence> &self
         stream.keep(self);
         keep_buffers(stream, bound.memories);
     };
+    const auto is_brief = [&](const launch_plan &plan) {
+        return more.times == 1 && launch_plan::is_brief(plan.operations, self->device->compute_units);
+    };
     self->check(bound, more);
     keep();
     const lookup names(bound, scratchpad, more.table);
     for (const ready &r : self->launches_) {
         const launch_arguments arguments(r.launch, r.block_address, names);
         stream.launch(*r.kernel, r.launch.plan.group_size, group_count(r.launch, more.times), arguments.all(),
-                      waits, r.launch.plan.is_brief() && more.times == 1);
+                      waits, is_brief(r.launch.plan));
         waits = {};
         if (!r.launch.then)
             continue;

@@ -2,6 +2,8 @@
 // Appends work to an immediate command list, waits for it and reads its timestamps.
 #include "ze/stream.hpp"
 
+#include "ze/cpu_threads.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -78,11 +80,12 @@ struct stream::impl {
 
     event_pool wait_events, launch_events;
     bool host_synchronize;
-    bool ordered = false;       // the driver keeps the order of launches without barriers
-    bool barrier_first = false; // the next launch needs a barrier before it
-    bool is_idle = true;        // nothing has been appended since the last wait
-    bool is_shared = false;     // the caller may also append to the list
-    owned_list brief;           // for brief launches while the stream is idle; made at the first one
+    bool ordered = false;          // the driver keeps the order of launches without barriers
+    bool barrier_first = false;    // the next launch needs a barrier before it
+    bool is_idle = true;           // nothing has been appended since the last wait
+    bool is_shared = false;        // the caller may also append to the list
+    bool is_computed_here = false; // by a thread pool of the caller
+    owned_list brief;              // for brief launches while the stream is idle; made at the first one
     // What was read after the range that begins at an address.
     std::unordered_map<const void *, std::array<range, most_ranges>> followers;
     const void *last_read = nullptr;
@@ -104,6 +107,13 @@ stream::stream(std::shared_ptr<device> dev, ze_command_list_handle_t list, bool 
     // Level Zero does not tell whether a list is in order, nor whether the caller has appended to
     // it.
     impl_->barrier_first = true;
+}
+
+stream::stream(std::shared_ptr<device> dev, const zemm_threadpool_t &pool)
+    : device_(std::move(dev)), impl_(std::make_unique<impl>(*device_)), own_list_(new_brief_list(*device_)),
+      list_(own_list_.get()), profiling_(false) {
+    impl_->ordered = impl_->is_computed_here = true;
+    lend_threads(list_, pool);
 }
 
 stream::~stream() {
@@ -128,7 +138,8 @@ ze_command_list_handle_t stream::list() {
 
 // The list for the next launch.
 ze_command_list_handle_t stream::list_for(bool is_brief) {
-    if (!is_brief || !impl_->is_idle || impl_->is_shared || !own_list_ || device_->kind != zemm_cpu) {
+    if (!is_brief || !impl_->is_idle || impl_->is_computed_here || impl_->is_shared || !own_list_ ||
+        device_->kind != zemm_cpu) {
         impl_->is_idle = false;
         return list_;
     }

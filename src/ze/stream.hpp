@@ -27,6 +27,8 @@ public:
     stream(std::shared_ptr<device> dev, bool profiling); // owns its list
     stream(std::shared_ptr<device> dev, ze_command_list_handle_t list,
            bool profiling); // interop: the caller's list
+    // The caller's threads compute. dev: the CPU device of zemm's driver; throws unimplemented if it is not.
+    stream(std::shared_ptr<device> dev, const zemm_threadpool_t &pool);
     ~stream();
     stream(const stream &) = delete;
     stream &operator=(const stream &) = delete;

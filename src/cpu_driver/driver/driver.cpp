@@ -14,12 +14,14 @@
 #include "opencl/runtime.h"
 #include "opencl/thread_limit.h"
 #include "process/fork_gate.h"
+#include "queue/command_list.h"
 #include "stream/all_streams.h"
 #include "stream/crew.h"
 
 extern "C" {
 ze_result_t zeCpuSetThreadLimit(uint32_t most);
 uint32_t zeCpuGetThreadLimit();
+ze_result_t zeCpuSetThreadpool(ze_command_list_handle_t list, const ze_cpu::Threadpool *pool);
 }
 
 namespace ze_cpu {
@@ -54,10 +56,13 @@ constexpr uint32_t extension_count = sizeof extensions / sizeof extensions[0];
 /// A function of this driver by its name; null if it has none. Programs ask so for functions that older
 /// loaders do not export.
 void *function_of(std::string_view name) {
-    if (name == "zeCpuSetThreadLimit")
-        return reinterpret_cast<void *>(&zeCpuSetThreadLimit);
-    if (name == "zeCpuGetThreadLimit")
-        return reinterpret_cast<void *>(&zeCpuGetThreadLimit);
+#define OWN_FUNCTION(own)                                                                                    \
+    if (name == #own)                                                                                        \
+        return reinterpret_cast<void *>(&own);
+    OWN_FUNCTION(zeCpuSetThreadLimit)
+    OWN_FUNCTION(zeCpuGetThreadLimit)
+    OWN_FUNCTION(zeCpuSetThreadpool)
+#undef OWN_FUNCTION
 #define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, function)                                                                          \
     if (name == #function)                                                                                   \

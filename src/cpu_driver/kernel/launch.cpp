@@ -88,7 +88,7 @@ cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std
 namespace {
 
 /// The work-groups of a launch, the first dimension innermost.
-class Groups final : public crew::Job {
+class Groups final : public Job {
 public:
     Groups(KernelObject &kernel, const void *arguments, const std::array<size_t, 3> &counts)
         : Job(counts[0] * counts[1] * counts[2], kernel.group_ns), function_(kernel.group_function()),
@@ -127,7 +127,7 @@ public:
         return kernel_->launch(queue, args_, offset_, global_, local_, wait_count, waits, event);
     }
 
-    bool run_with_help() override {
+    bool run_with_help(const Threadpool *pool) override {
         const auto function = kernel_->group_function();
         const auto [x, y, z] = counts();
         if (!function || local_ != std::array<size_t, 3>{1, 1, 1} || offset_ != std::array<size_t, 3>{} ||
@@ -136,7 +136,7 @@ public:
         Groups job(*kernel_, args_.bytes.data(), counts());
         return stack::with_large(
             [&] {
-                if (crew::run(job))
+                if (pool ? pool->run(job) : crew::run(job))
                     return true;
                 if (is_for_one_thread())
                     job.run(0, job.items);

@@ -17,14 +17,25 @@ void check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_event_h
         throw ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
+namespace {
+
+bool is_synchronous(const _ze_command_list_handle_t &list) {
+    return list.queue.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+}
+
+/// Whether the thread that appends a launch to the immediate list may compute it.
+bool runs_here(const _ze_command_list_handle_t &list) {
+    return is_synchronous(list) && list.queue.priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
+}
+
+} // namespace
+
 ze_result_t submit_at_once(_ze_command_list_handle_t &list, std::span<const CommandPtr> commands) {
-    const bool is_synchronous = list.queue.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
-    const bool is_urgent = list.queue.priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
-    const bool is_here = (is_synchronous && is_urgent) || thread_limit() == 1;
-    if (is_here && commands.size() == 1 && list.submission->run_here(*commands[0]))
+    if ((runs_here(list) || thread_limit() == 1) && commands.size() == 1 &&
+        list.submission->run_here(*commands[0], list.pool ? &*list.pool : nullptr))
         return ZE_RESULT_SUCCESS;
     ze_result_t result = list.submission->submit(commands);
-    if (result == ZE_RESULT_SUCCESS && is_synchronous)
+    if (result == ZE_RESULT_SUCCESS && is_synchronous(list))
         result = list.submission->synchronize(Deadline(UINT64_MAX));
     return result;
 }
@@ -146,3 +157,13 @@ ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(
 }
 
 } // namespace ze_cpu
+
+/// Not part of Level Zero: threads of the program compute what the driver's own would share (crew.h) of the
+/// launches of the list, an immediate one that is synchronous and of high priority.
+extern "C" ze_result_t zeCpuSetThreadpool(ze_command_list_handle_t list, const ze_cpu::Threadpool *pool) {
+    if (!list || !list->submission || !pool || !pool->get_num_threads || !pool->parallel_for ||
+        !ze_cpu::runs_here(*list))
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    list->pool = *pool;
+    return ZE_RESULT_SUCCESS;
+}

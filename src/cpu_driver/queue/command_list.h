@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <level_zero/ze_api.h>
@@ -27,6 +28,7 @@ struct _ze_command_list_handle_t {
     // queue.
     ze_cpu::OwnedSubmission submission;
     ze_command_queue_desc_t queue{};
+    std::optional<ze_cpu::Threadpool> pool; // that computes; else the driver's threads
 };
 
 namespace ze_cpu {

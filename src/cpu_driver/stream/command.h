@@ -11,6 +11,7 @@
 
 #include "event/signal_state.h"
 #include "opencl/opencl_api.h"
+#include "threadpool.h"
 
 namespace ze_cpu {
 
@@ -33,8 +34,11 @@ public:
     virtual bool is_for_one_thread() const { return false; }
 
     /// Runs the command on this thread, with others that help, and returns true; or does nothing and returns
-    /// false.
-    virtual bool run_with_help() { return false; }
+    /// false. pool: who helps; null: the crew.
+    virtual bool run_with_help(const Threadpool *pool) {
+        (void)pool;
+        return false;
+    }
 
     /// This command if it is a step, else null.
     virtual class Step *as_step() { return nullptr; }

@@ -61,15 +61,6 @@ uint32_t number_of_job() {
     return uint32_t(shared.ticket.load(std::memory_order_acquire) >> 32);
 }
 
-/// How many of the items that are left a thread takes. Neighbours have data that lie behind one another in
-/// memory, which is read faster the longer it goes on. So parts are large at first, and small in the end,
-/// when others wait for the last one.
-uint32_t part_of(uint32_t left) {
-    const uint32_t threads = shared.threads.load(std::memory_order_relaxed);
-    const uint32_t fair = (left + threads - 1) / threads;
-    return std::min(std::max(fair / 2, shared.least.load(std::memory_order_relaxed)), fair);
-}
-
 /// Takes a part of the job with the number and does it. Returns false if none is left.
 bool do_part(uint32_t number) {
     uint64_t ticket = shared.ticket.load(std::memory_order_acquire);
@@ -78,7 +69,8 @@ bool do_part(uint32_t number) {
         const uint32_t items = shared.items.load(std::memory_order_relaxed), begin = uint32_t(ticket);
         if (ticket >> 32 != number || begin >= items)
             return false;
-        const uint32_t count = part_of(items - begin);
+        const uint32_t count = Job::part_of(items - begin, shared.threads.load(std::memory_order_relaxed),
+                                            shared.least.load(std::memory_order_relaxed));
         if (!shared.ticket.compare_exchange_weak(ticket, ticket + count, std::memory_order_acq_rel))
             continue;
         job->run(begin, count);
@@ -192,14 +184,10 @@ bool run(Job &job) {
     std::unique_lock only(shared.running, std::try_to_lock);
     if (!only || job.items >= closed)
         return false;
-    constexpr float part_ns = 6'000;       // about: taking a part costs little beside it
-    constexpr float worth_waking = 10'000; // ns of a job: waking takes some, and a helper comes later still
     const uint32_t threads = threads_for(job), items = uint32_t(job.items);
-    const float item_ns = job.item_ns.load(std::memory_order_relaxed), job_ns = item_ns * float(items);
-    const float least = item_ns == 0 ? 1 : std::clamp(part_ns / item_ns, 1.f, float(items));
     shared.job.store(&job, std::memory_order_relaxed);
     shared.items.store(items, std::memory_order_relaxed);
-    shared.least.store(uint32_t(least), std::memory_order_relaxed);
+    shared.least.store(job.least_part(), std::memory_order_relaxed);
     shared.threads.store(threads, std::memory_order_relaxed);
     shared.done.store(0, std::memory_order_relaxed);
     for (Shared::Range &range : shared.ranges)
@@ -209,7 +197,7 @@ bool run(Job &job) {
     const uint64_t start = timestamp_now();
     shared.ticket.store(uint64_t(number) << 32); // sequentially consistent, as is the look for sleepers
     const uint32_t unwanted = shared.started + 1 - threads; // helpers that sleep, too
-    if (shared.sleepers.load() > unwanted && items > 1 && (item_ns == 0 || job_ns > worth_waking)) {
+    if (shared.sleepers.load() > unwanted && job.is_worth_sharing()) {
         shared.wakes.fetch_add(1);
         futex(FUTEX_WAKE, INT_MAX);
     }
@@ -219,8 +207,7 @@ bool run(Job &job) {
     for (int i = 0; shared.done.load(std::memory_order_acquire) != items; i++)
         i < looks ? _mm_pause() : void(sched_yield());
     shared.ticket.store(uint64_t(number) << 32 | closed, std::memory_order_release);
-    const float took = float(timestamp_now() - start) / float(items) * float(std::min(items, threads));
-    job.item_ns.store(item_ns == 0 ? took : 0.75f * item_ns + 0.25f * took, std::memory_order_relaxed);
+    job.learn(start, threads);
     return true;
 }
 

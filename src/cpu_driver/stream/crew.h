@@ -5,24 +5,11 @@
 // model takes for one token. They sleep at once where other threads want their CPUs.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 
+#include "job.h"
+
 namespace ze_cpu::crew {
-
-/// Work that may be divided.
-class Job {
-public:
-    Job(size_t items, std::atomic<float> &item_ns) : items(items), item_ns(item_ns) {}
-    /// Does some items on the calling thread.
-    virtual void run(size_t begin, size_t count) noexcept = 0;
-
-    const size_t items;
-    std::atomic<float> &item_ns; // about, on one thread; 0: not known. run() of the crew learns it
-
-protected:
-    ~Job() = default;
-};
 
 /// Does all of the job, on this thread and on helpers that wait for work or wake in time. Returns false, and
 /// has done nothing, while another thread's job has the helpers.

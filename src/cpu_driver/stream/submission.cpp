@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "border/border.h"
+#include "default_floats.h"
 #include "event/host_wait.h"
 #include "process/fork_gate.h"
 #include "process/handover.h"
@@ -32,22 +33,6 @@ cl::Queue make_queue(cl::Ulong more, cl::Int &status) {
     return opencl().clCreateCommandQueueWithProperties(runtime().context, runtime().device, properties,
                                                        &status);
 }
-
-/// Gives kernels that run on this thread the rounding and the denormals that they have on the runtime's
-/// threads.
-class DefaultFloats {
-public:
-    DefaultFloats() {
-        std::fegetenv(&before_);
-        std::fesetenv(FE_DFL_ENV);
-    }
-    ~DefaultFloats() { std::fesetenv(&before_); }
-    DefaultFloats(const DefaultFloats &) = delete;
-    DefaultFloats &operator=(const DefaultFloats &) = delete;
-
-private:
-    std::fenv_t before_;
-};
 
 /// The OpenCL events that a command has to wait for.
 class WaitList {
@@ -281,14 +266,14 @@ ze_result_t Submission::submit(std::span<const CommandPtr> commands) {
     return result;
 }
 
-bool Submission::run_here(Command &command) {
+bool Submission::run_here(Command &command, const Threadpool *pool) {
     if (!command.wait_signals.empty() || ForkGate::is_child())
         return false;
     std::lock_guard lock(mutex_); // so that pause() and close() wait for the kernel
     if (busy_ || !is_drained() || !may_enqueue())
         return false;
     const DefaultFloats floats;
-    if (command.run_with_help())
+    if (command.run_with_help(pool))
         return true;
     if (!command.is_for_one_thread() || !has_own_thread_queue_)
         return false;

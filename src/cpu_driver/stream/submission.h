@@ -39,7 +39,7 @@ public:
     /// Runs the command on this thread and returns true if nothing is before it, and either others can help
     /// (crew.h) or one thread may do all of its work. Waking the runtime's threads would take longer than
     /// many a small kernel.
-    bool run_here(Command &command);
+    bool run_here(Command &command, const Threadpool *pool);
 
     /// Waits until everything submitted before has finished. Returns the first error of a command
     /// that could not be enqueued from the backlog, and forgets it.

@@ -59,10 +59,22 @@ static inline float16 limited(float16 x, float least, float most) {
     return below < least ? (float16)least : below;
 }
 
-// The first and the last number of a work-item, of those that the work-items share.
-#define FIRST(a) ((long)get_global_id(0) * (a).per_item)
-#define LAST(a) min(FIRST(a) + (a).per_item, (a).count)
-#define ONE_WORK_ITEM __attribute__((reqd_work_group_size(1, 1, 1)))
+// The numbers of a work-group's only work-item, of those that the work-items share.
+#define FOR_NUMBERS(a, item, i)                                                                              \
+    for (long i = (item) * (a)->per_item; i < min(((item) + 1) * (a)->per_item, (a)->count); ++i)
+
+// Defines the kernel `name`, whose work-item does name_item(arguments, item), and the function that libze_cpu
+// calls for neighbouring work-groups in place of a launch (docs/level_zero.md).
+#define KERNEL_OF_ITEMS(name)                                                                                \
+    __attribute__((noinline)) void ze_cpu_groups_of_##name(global const struct experts_arguments *call,      \
+                                                           long x, long y, long z, long count) {             \
+        const struct experts_arguments a = *call;                                                            \
+        for (long i = 0; i < count; ++i)                                                                     \
+            name##_item(&a, x + i);                                                                          \
+    }                                                                                                        \
+    __attribute__((reqd_work_group_size(1, 1, 1))) kernel void name(struct experts_arguments a) {            \
+        name##_item(&a, get_global_id(0));                                                                   \
+    }
 
 // dst: row `row`, quantised from src, whose element `from` is the row's first one.
 static inline void quantize_row(const struct experts_arguments *a, bytes src, long from, long row) {
@@ -91,8 +103,8 @@ static inline void copy_row(const struct experts_arguments *a, long row, long to
 }
 
 // Where a work-item writes its row `row`: into dst or, if it is quantised then, into its own one.
-static inline global uchar *written_row(const struct experts_arguments *a, long row) {
-    const long at = (a->scales ? (long)get_global_id(0) : row) * a->width;
+static inline global uchar *written_row(const struct experts_arguments *a, long item, long row) {
+    const long at = (a->scales ? item : row) * a->width;
     return (global uchar *)(a->scales ? a->rows : a->dst) + at * (a->dst_type == DT_F32 ? 4 : 2);
 }
 
@@ -121,81 +133,86 @@ static inline bool make_routes(const struct experts_arguments *a) {
     return are_there;
 }
 
-ONE_WORK_ITEM kernel void experts_route(struct experts_arguments a) {
-    make_routes(&a);
+static inline void experts_route_item(const struct experts_arguments *a, long item) {
+    (void)item;
+    make_routes(a);
 }
+KERNEL_OF_ITEMS(experts_route)
 
 // dst: the row of src that is the token of each row. A single work-item makes the routes first. Without
 // columns a token is quantised once for all of its rows.
-ONE_WORK_ITEM kernel void experts_gather(struct experts_arguments a) {
-    global const int *routes = (global const int *)a.routes;
-    if (get_global_size(0) == 1 ? !make_routes(&a) : routes[0] == INT_MAX)
+static inline void experts_gather_item(const struct experts_arguments *a, long item) {
+    global const int *routes = (global const int *)a->routes;
+    if (a->count <= a->per_item ? !make_routes(a) : routes[0] == INT_MAX)
         return;
-    global const int *places = routes + a.experts;
-    for (long i = FIRST(a); i < LAST(a); ++i) {
-        if (a.takes_tokens) {
-            const long row = places[i * a.top_k];
-            quantize_row(&a, (bytes)a.src, i * a.width, row);
-            for (long k = 1; k < a.top_k; ++k)
-                copy_row(&a, row, places[i * a.top_k + k]);
+    global const int *places = routes + a->experts;
+    FOR_NUMBERS(a, item, i) {
+        if (a->takes_tokens) {
+            const long row = places[i * a->top_k];
+            quantize_row(a, (bytes)a->src, i * a->width, row);
+            for (long k = 1; k < a->top_k; ++k)
+                copy_row(a, row, places[i * a->top_k + k]);
             continue;
         }
         const columns_of_expert columns =
-            a.columns ? (columns_of_expert)a.columns + ((global const long *)a.index)[i] * a.width : 0;
-        const long from = i / a.top_k * a.width;
-        global uchar *to = written_row(&a, places[i]);
-        FOR_COLUMNS(a.width) {
-            const float16 x = load_columns((bytes)a.src, a.src_type, from, 1, 0, columns, at, count);
-            store_columns(to, a.dst_type, at, count, x);
+            a->columns ? (columns_of_expert)a->columns + ((global const long *)a->index)[i] * a->width : 0;
+        const long from = i / a->top_k * a->width;
+        global uchar *to = written_row(a, item, places[i]);
+        FOR_COLUMNS(a->width) {
+            const float16 x = load_columns((bytes)a->src, a->src_type, from, 1, 0, columns, at, count);
+            store_columns(to, a->dst_type, at, count, x);
         }
-        if (a.scales)
-            quantize_row(&a, to, 0, places[i]);
+        if (a->scales)
+            quantize_row(a, to, 0, places[i]);
     }
 }
+KERNEL_OF_ITEMS(experts_gather)
 
 // dst: what the gate makes of each row of src.
-ONE_WORK_ITEM kernel void experts_gate(struct experts_arguments a) {
-    const long src_width = a.is_gated ? 2 * a.width : a.width;
-    const int step = a.is_interleaved ? 2 : 1;
-    const long first_up = a.is_interleaved ? 1 : a.width;
-    for (long i = FIRST(a); i < LAST(a); ++i) {
+static inline void experts_gate_item(const struct experts_arguments *a, long item) {
+    const long src_width = a->is_gated ? 2 * a->width : a->width;
+    const int step = a->is_interleaved ? 2 : 1;
+    const long first_up = a->is_interleaved ? 1 : a->width;
+    FOR_NUMBERS(a, item, i) {
         long row = i;
         columns_of_expert columns = 0;
-        if (a.columns) {
-            row = ((global const int *)a.routes)[a.experts + i];
-            columns = (columns_of_expert)a.columns + ((global const long *)a.index)[i] * a.width;
+        if (a->columns) {
+            row = ((global const int *)a->routes)[a->experts + i];
+            columns = (columns_of_expert)a->columns + ((global const long *)a->index)[i] * a->width;
         }
-        global uchar *to = written_row(&a, row);
-        FOR_COLUMNS(a.width) {
-            const bytes src = (bytes)a.src;
-            float16 x = load_columns(src, a.src_type, row * src_width, step, 0, columns, at, count);
-            if (a.is_gated) {
+        global uchar *to = written_row(a, item, row);
+        FOR_COLUMNS(a->width) {
+            const bytes src = (bytes)a->src;
+            float16 x = load_columns(src, a->src_type, row * src_width, step, 0, columns, at, count);
+            if (a->is_gated) {
                 const float16 up =
-                    load_columns(src, a.src_type, row * src_width, step, first_up, columns, at, count);
-                x = activated(&a, limited(x, -INFINITY, a.gate_most)) *
-                    (limited(up, -a.up_most, a.up_most) + a.up_shift);
+                    load_columns(src, a->src_type, row * src_width, step, first_up, columns, at, count);
+                x = activated(a, limited(x, -INFINITY, a->gate_most)) *
+                    (limited(up, -a->up_most, a->up_most) + a->up_shift);
             } else {
-                x = activated(&a, x);
+                x = activated(a, x);
             }
-            store_columns(to, a.dst_type, at, count, x);
+            store_columns(to, a->dst_type, at, count, x);
         }
-        if (a.scales)
-            quantize_row(&a, to, 0, row);
+        if (a->scales)
+            quantize_row(a, to, 0, row);
     }
 }
+KERNEL_OF_ITEMS(experts_gate)
 
 // dst: for each token the sum of its rows of src with their weights.
-ONE_WORK_ITEM kernel void experts_combine(struct experts_arguments a) {
-    global const int *places = (global const int *)a.routes + a.experts;
-    for (long token = FIRST(a); token < LAST(a); ++token) {
-        FOR_COLUMNS(a.width) {
+static inline void experts_combine_item(const struct experts_arguments *a, long item) {
+    global const int *places = (global const int *)a->routes + a->experts;
+    FOR_NUMBERS(a, item, token) {
+        FOR_COLUMNS(a->width) {
             float16 sum = 0.f;
-            for (long i = token * a.top_k; i < (token + 1) * a.top_k; ++i) {
-                const float weight = load1((bytes)a.weights, a.weights_type, i);
-                sum +=
-                    weight * load_columns((bytes)a.src, a.src_type, places[i] * a.width, 1, 0, 0, at, count);
+            for (long i = token * a->top_k; i < (token + 1) * a->top_k; ++i) {
+                const float weight = load1((bytes)a->weights, a->weights_type, i);
+                sum += weight *
+                       load_columns((bytes)a->src, a->src_type, places[i] * a->width, 1, 0, 0, at, count);
             }
-            store_columns((global uchar *)a.dst, a.dst_type, token * a.width + at, count, sum);
+            store_columns((global uchar *)a->dst, a->dst_type, token * a->width + at, count, sum);
         }
     }
 }
+KERNEL_OF_ITEMS(experts_combine)

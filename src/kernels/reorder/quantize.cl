@@ -4,20 +4,21 @@
 // once (quantize_group.h).
 #define WITHOUT_SMALL_FLOATS
 #include "reorder/quantize_groups.h"
+#include "reorder/work_groups.h"
 
 // Grid: work-items of units_per_item units. A unit is the longer of a group and a reduction, a part
 // the shorter one (reorder_args.h).
-__attribute__((reqd_work_group_size(1, 1, 1))) kernel void quantize(bytes src, global uchar *dst,
-                                                                    global const struct quantize_problem *p,
-                                                                    struct reorder_arguments args) {
-    const long first = (long)get_global_id(0) * p->units_per_item;
+static inline void quantize_units(bytes src, global uchar *dst, global const struct quantize_problem *p,
+                                  const struct reorder_arguments *args, long x, long y, long z) {
+    (void)y, (void)z;
+    const long first = x * p->units_per_item;
     const long end = min(first + p->units_per_item, p->units);
     long row = first / p->units_of_row, unit_of_row = first % p->units_of_row;
     const long number = row * p->groups_of_row + unit_of_row * p->groups_of_unit;
     const struct group_lengths lengths = {p->row, p->group, p->part, p->parts_of_reduction};
     struct group_results results = {
-        (global uchar *)args.dst_scale, number, (global int *)args.dst_zp + number,
-        (global int *)args.reductions + row * p->reductions_of_row + unit_of_row * p->reductions_of_unit};
+        (global uchar *)args->dst_scale, number, (global int *)args->dst_zp + number,
+        (global int *)args->reductions + row * p->reductions_of_row + unit_of_row * p->reductions_of_unit};
     for (long u = first; u < end; ++row, unit_of_row = 0) {
         long from = p->src_offset, to = p->dst_offset, rest = row;
         for (int d = p->row_ndims - 1; d >= 0; --d) {
@@ -32,3 +33,5 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void quantize(bytes src, g
         }
     }
 }
+
+KERNEL_OF_WORK_GROUPS(quantize, struct quantize_problem, quantize_units)

@@ -5,6 +5,7 @@
 // BA16a16b4a4b for 2 bits, where four columns share the bytes of a unit.
 #include "arithmetic/transpose.h"
 #include "reorder/reorder_pack.h"
+#include "reorder/work_groups.h"
 
 // pack_columns() for 2-bit elements: a column has its elements of K side by side in a byte.
 static inline void pack_columns_of_quarters(bytes src, long stride, global uchar *dst, int columns) {
@@ -123,15 +124,14 @@ static inline void pack_edge(bytes src, long first, global const struct pack_pro
 }
 
 // Grid: blocks of N; runs of k_blocks_per_item blocks of K; the batch.
-__attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder_pack(bytes src, global uchar *dst,
-                                                                        global const struct pack_problem *p,
-                                                                        struct reorder_arguments unused) {
+static inline void pack_blocks(bytes src, global uchar *dst, global const struct pack_problem *p,
+                               const struct reorder_arguments *unused, long x, long y, long z) {
     (void)unused; // all reorder kernels have the same parameters
-    const long column = (long)get_global_id(0) * p->columns;
-    const struct matrices at = matrices_of(p, get_global_id(2));
-    const long from = at.src + column * p->src_n, to = at.dst + (long)get_global_id(0) * p->dst_n;
+    const long column = x * p->columns;
+    const struct matrices at = matrices_of(p, z);
+    const long from = at.src + column * p->src_n, to = at.dst + x * p->dst_n;
     const long n_left = p->n - column;
-    const long begin = (long)get_global_id(1) * p->k_blocks_per_item;
+    const long begin = y * p->k_blocks_per_item;
     const long end = min(begin + p->k_blocks_per_item, p->k_blocks);
     for (long block = begin; block < end; ++block) {
         const long k = block * PACK_K * unit();
@@ -145,3 +145,5 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder_pack(bytes sr
             pack_rows(src + bytes_of(first), bytes_of(p->src_k), out, p->columns);
     }
 }
+
+KERNEL_OF_WORK_GROUPS(reorder_pack, struct pack_problem, pack_blocks)

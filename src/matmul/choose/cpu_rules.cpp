@@ -265,7 +265,7 @@ bool quantizes_row(const facts &f, const cpu_cut &cut, const ze::device &dev) {
     if (p.k() > MOST_QUANTIZED || groups_along(p.k(), f.segment) > MOST_QUANTIZED_GROUPS)
         return false;
     const zemm_dim_t on_core = checked_ceil_div(cut.along_n * cut.ranges, cores, "N");
-    return launch_plan::is_brief(operations_of(p)) ||
+    return launch_plan::is_brief(operations_of(p), dev.compute_units) ||
            on_core * cut.k_range <= for_each_core * std::min(cores, most_cores);
 }
 
