@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <immintrin.h>
@@ -239,11 +240,36 @@ template <size_t index> void read_codes_of(const uint8_t *block, uint8_t *codes)
         join_pairs<f.elements>(values, codes);
 }
 
-using reader = void (*)(const uint8_t *block, uint8_t *codes);
+using reader = void (*)(const uint8_t *blocks, int64_t stride, int64_t count, const read_values &);
+
+template <typename T> const T *values_of(const group_values &values) {
+    if constexpr (std::is_same_v<T, float>)
+        return values.f32;
+    else
+        return values.f16;
+}
+
+template <size_t index>
+void read_blocks_of(const uint8_t *blocks, int64_t stride, int64_t count, const read_values &to) {
+    constexpr format f = formats[index];
+    using type = std::conditional_t<f.scales == zemm_f16, uint16_t, float>;
+    for (int64_t i = 0; i < count; ++i)
+        read_codes_of<index>(blocks + i * stride, to.codes + i * f.elements * f.bits() / 8);
+    auto *scale = static_cast<type *>(to.scales), *offset = static_cast<type *>(to.offsets);
+    for (int64_t i = 0; i < count; ++i) {
+        parameters p;
+        f.read(blocks + i * stride, p);
+        for (int g = 0; g < f.groups(); ++g, scale += to.step, offset += to.step) {
+            *scale = values_of<type>(p.scales)[g];
+            if constexpr (f.has_offsets)
+                *offset = values_of<type>(p.offsets)[g];
+        }
+    }
+}
 
 template <size_t... indices>
 constexpr std::array<reader, sizeof...(indices)> readers_of(std::index_sequence<indices...>) {
-    return {read_codes_of<indices>...};
+    return {read_blocks_of<indices>...};
 }
 
 constexpr auto readers = readers_of(std::make_index_sequence<std::size(formats)>());
@@ -257,8 +283,9 @@ const format *find_format(int type) {
     return nullptr;
 }
 
-void read_codes(const format &f, const uint8_t *block, uint8_t *codes) {
-    readers[size_t(&f - formats)](block, codes);
+void read_blocks(const format &f, const uint8_t *blocks, int64_t stride, int64_t count,
+                 const read_values &to) {
+    readers[size_t(&f - formats)](blocks, stride, count, to);
 }
 
 } // namespace zemm_ggml

@@ -49,7 +49,15 @@ struct format {
 // The format of ggml's type, or null.
 const format *find_format(int type);
 
-// The codes of a block, as zemm keeps them: `elements` bytes, or half as many with two codes each.
-void read_codes(const format &, const uint8_t *block, uint8_t *codes);
+// Where the values of a row's blocks go. codes: as zemm keeps them, of each block `elements` bytes, or half
+// as many with two codes each. scales, offsets: of the format's type, those of groups `step` values apart.
+struct read_values {
+    uint8_t *codes;
+    void *scales, *offsets;
+    int64_t step;
+};
+
+// Reads `count` blocks that begin `stride` bytes apart.
+void read_blocks(const format &, const uint8_t *blocks, int64_t stride, int64_t count, const read_values &);
 
 } // namespace zemm_ggml

@@ -2,7 +2,6 @@
 #include "ggml/weights.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace zemm_ggml {
 
@@ -20,13 +19,6 @@ template <typename T> struct plain {
     uint8_t *codes;
     T *scales, *offsets; // offsets: may be null
 };
-
-template <typename T> const T *values_of(const group_values &values) {
-    if constexpr (std::is_same_v<T, float>)
-        return values.f32;
-    else
-        return values.f16;
-}
 
 // Rows and, of each, groups that are read at once. What restoring has written in small words is then read in
 // large ones some time later, and parameters are written in rows, as they lie.
@@ -57,16 +49,7 @@ void read_some(const shape &s, const bytes_of &from, zemm_dim_t offset, zemm_dim
                 next = restored;
             }
             uint8_t *codes = to.codes + ((first + r) * s.k + block * f.elements) * f.bits() / 8;
-            for (zemm_dim_t i = 0; i < blocks; ++i, next += f.bytes, codes += f.elements * f.bits() / 8) {
-                parameters p;
-                f.read(next, p);
-                read_codes(f, next, codes);
-                for (zemm_dim_t g = 0; g < groups; ++g) {
-                    scales[i * groups + g][r] = values_of<T>(p.scales)[g];
-                    if (to.offsets)
-                        offsets[i * groups + g][r] = values_of<T>(p.offsets)[g];
-                }
-            }
+            read_blocks(f, next, f.bytes, blocks, {codes, &scales[0][r], &offsets[0][r], rows_at_once});
         }
         for (zemm_dim_t g = 0; g < blocks * groups; ++g) {
             const zemm_dim_t at = (block * groups + g) * s.n + first;

@@ -19,26 +19,13 @@ std::vector<uint8_t> read_all() {
     return all;
 }
 
-void print(const uint8_t *values, int count) {
-    std::fwrite(values, 1, size_t(count), stdout);
+// The bytes of each group's value.
+size_t value_bytes(const format &f) {
+    return f.scales == zemm_f16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-void print(const format &f, const group_values &values) {
-    if (f.scales == zemm_f16)
-        std::fwrite(values.f16, sizeof values.f16[0], size_t(f.groups()), stdout);
-    else
-        std::fwrite(values.f32, sizeof values.f32[0], size_t(f.groups()), stdout);
-}
-
-void print_block(const format &f, const uint8_t *block) {
-    uint8_t codes[most_elements];
-    parameters p;
-    f.read(block, p);
-    read_codes(f, block, codes);
-    print(codes, f.elements * f.bits() / 8);
-    print(f, p.scales);
-    if (f.has_offsets)
-        print(f, p.offsets);
+void print(const std::vector<uint8_t> &values, size_t block, size_t bytes) {
+    std::fwrite(&values[block * bytes], 1, bytes, stdout);
 }
 
 } // namespace
@@ -48,7 +35,14 @@ int main(int, char **arguments) {
     if (!f)
         return 2;
     const std::vector<uint8_t> all = read_all();
-    const size_t size = size_t(f->bytes);
-    for (size_t at = 0; at + size <= all.size(); at += size)
-        print_block(*f, &all[at]);
+    const size_t blocks = all.size() / size_t(f->bytes), codes_bytes = size_t(f->elements * f->bits() / 8),
+                 groups_bytes = size_t(f->groups()) * value_bytes(*f);
+    std::vector<uint8_t> codes(blocks * codes_bytes), scales(blocks * groups_bytes), offsets(scales.size());
+    read_blocks(*f, all.data(), f->bytes, int64_t(blocks), {codes.data(), scales.data(), offsets.data(), 1});
+    for (size_t block = 0; block < blocks; ++block) {
+        print(codes, block, codes_bytes);
+        print(scales, block, groups_bytes);
+        if (f->has_offsets)
+            print(offsets, block, groups_bytes);
+    }
 }
