@@ -9,6 +9,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include <immintrin.h>
+
 namespace zemm_ggml {
 
 namespace {
@@ -118,41 +120,98 @@ std::vector<layout::place> layout::places(ggml::buffer_type *type, const ggml::t
     return all;
 }
 
-// Whether units of so many rows lie one after the other, each like the first; if so it keeps their runs.
-bool layout::divide(const std::vector<place> &all, size_t rows, size_t size) {
+// Where the bits of each row of a unit are, if units of so many rows lie one after the other, each like the
+// first; else none.
+layout::places_of_rows layout::divide(const std::vector<place> &all, size_t rows, size_t size) {
     constexpr size_t blocks = probe_blocks;
     const size_t bits = 8 * block_bytes_, unit = size * rows / size_t(probe_rows) / blocks;
-    rows_.assign(rows, {});
+    places_of_rows places(rows);
     for (size_t i = 0; i < all.size(); ++i) {
         const size_t row = i / (blocks * bits), block = i / bits % blocks, bit = i % bits;
         const place &first = all[row % rows * blocks * bits + bit];
         if (first.bit >= 8 * unit || first.inverted != all[i].inverted ||
             all[i].bit != (row / rows * blocks + block) * 8 * unit + first.bit)
-            return false;
-        if (row >= rows || block > 0)
-            continue;
-        const run next{.from = int(first.bit / 8),
-                       .from_step = 0,
-                       .to = int(bit / 8),
-                       .to_step = 0,
-                       .count = 1,
-                       .width = 1,
-                       .shift = int(first.bit % 8) - int(bit % 8),
-                       .mask = uint8_t(1u << bit % 8),
-                       .inverted = uint8_t(first.inverted << bit % 8)};
-        std::vector<run> &runs = rows_[row];
-        const auto same = std::ranges::find_if(runs, [&](const run &r) {
-            return r.from == next.from && r.to == next.to && r.shift == next.shift;
-        });
-        if (same == runs.end()) {
-            runs.push_back(next);
-        } else {
-            same->mask |= next.mask;
-            same->inverted |= next.inverted;
-        }
+            return {};
+        if (row < rows && block == 0)
+            places[row].push_back(first);
     }
     unit_bytes_ = unit;
+    return places;
+}
+
+// The source of a bit of a row, if the bit lies at equal distances in the four rows from a multiple of four.
+bool layout::find_source(const places_of_rows &unit, size_t row, size_t bit, source &found) const {
+    const size_t half = row / 4 % 2, four = row / 4 * 4;
+    if (octets_.empty())
+        return false;
+    const place &first = unit[four][bit];
+    const size_t distance = unit[four + 1][bit].bit - first.bit, step = distance / 8;
+    for (size_t r = 0; r < 4; ++r)
+        if (unit[four + r][bit].bit != first.bit + r * distance ||
+            unit[four + r][bit].inverted != first.inverted)
+            return false;
+    if (distance != 8 && distance != 16 && distance != 32 && distance != 64)
+        return false;
+    // Words are read of all eight rows: those of the other four are in the unit, too.
+    const size_t word = first.bit / distance * step, to = 8 * lead_ + bit;
+    if (word < 4 * half * step || word + (8 - 4 * half) * step > unit_bytes_)
+        return false;
+    const int shift = int(first.bit - 8 * word) - int(to % 32);
+    found = {int(word - 4 * half * step), int(step), std::max(shift, 0), std::max(-shift, 0), {}};
+    found.mask[half] = 1u << to % 32;
     return true;
+}
+
+void layout::find_octets(const places_of_rows &unit) {
+    octets_.resize(unit.size() / octet, std::vector<word>(slot_bytes() / 4));
+    for (size_t row = 0; row < octets_.size() * octet; row += 4)
+        for (size_t bit = 0; bit < 8 * block_bytes_; ++bit) {
+            source next;
+            if (!find_source(unit, row, bit, next))
+                continue;
+            word &w = octets_[row / octet][(8 * lead_ + bit) / 32];
+            const auto same = std::ranges::find_if(w.sources, [&](const source &s) {
+                return std::tie(s.from, s.step, s.right, s.left) ==
+                       std::tie(next.from, next.step, next.right, next.left);
+            });
+            source &all = same == w.sources.end() ? w.sources.emplace_back(next) : *same;
+            for (size_t half = 0; half < 2; ++half) {
+                all.mask[half] |= next.mask[half];
+                w.inverted[half] |= unit[row][bit].inverted ? next.mask[half] : 0;
+            }
+        }
+}
+
+// Of the bits that have no source.
+void layout::find_runs(const places_of_rows &unit) {
+    for (size_t row = 0; row < unit.size(); ++row) {
+        std::vector<run> runs;
+        for (size_t bit = 0; bit < 8 * block_bytes_; ++bit) {
+            source other;
+            if (find_source(unit, row, bit, other))
+                continue;
+            const place &at = unit[row][bit];
+            const run next{.from = int(at.bit / 8),
+                           .from_step = 0,
+                           .to = int(bit / 8),
+                           .to_step = 0,
+                           .count = 1,
+                           .width = 1,
+                           .shift = int(at.bit % 8) - int(bit % 8),
+                           .mask = uint8_t(1u << bit % 8),
+                           .inverted = uint8_t(at.inverted << bit % 8)};
+            const auto same = std::ranges::find_if(runs, [&](const run &r) {
+                return r.from == next.from && r.to == next.to && r.shift == next.shift;
+            });
+            if (same == runs.end()) {
+                runs.push_back(next);
+            } else {
+                same->mask |= next.mask;
+                same->inverted |= next.inverted;
+            }
+        }
+        rows_.push_back(joined(runs));
+    }
 }
 
 std::unique_ptr<const layout> layout::learn(ggml::buffer_type *type, const ggml::tensor &tensor,
@@ -161,14 +220,16 @@ std::unique_ptr<const layout> layout::learn(ggml::buffer_type *type, const ggml:
     const size_t size = api.backend_buft_get_alloc_size(type, &probe);
     std::unique_ptr<layout> made(new layout);
     made->block_bytes_ = size_t(f.bytes);
+    made->lead_ = size_t(-f.low.at & 3);
     const std::vector<place> all = places(type, tensor, f, size);
     if (all.empty())
         return nullptr;
     for (const size_t rows : {1, 2, 4, 8, 16, 32}) {
-        if (!made->divide(all, rows, size))
+        const places_of_rows unit = made->divide(all, rows, size);
+        if (unit.empty())
             continue;
-        for (std::vector<run> &runs : made->rows_)
-            runs = joined(runs);
+        made->find_octets(unit);
+        made->find_runs(unit);
         return made;
     }
     return nullptr;
@@ -176,13 +237,13 @@ std::unique_ptr<const layout> layout::learn(ggml::buffer_type *type, const ggml:
 
 // is_whole: the run has all bits of its bytes.
 template <typename T, bool is_whole>
-void layout::copy(const run &r, const uint8_t *units, int64_t count, uint8_t *blocks) const {
+void layout::copy(const run &r, const uint8_t *units, int64_t count, uint8_t *slots) const {
     constexpr T each = T(0x0101010101010101u);
     const T mask = T(each * r.mask), inverted = T(each * r.inverted);
     const int right = std::max(r.shift, 0), left = std::max(-r.shift, 0);
-    for (int64_t block = 0; block < count; ++block, units += unit_bytes_, blocks += block_bytes_) {
+    for (int64_t block = 0; block < count; ++block, units += unit_bytes_, slots += slot_bytes()) {
         const uint8_t *from = units + r.from;
-        uint8_t *to = blocks + r.to;
+        uint8_t *to = slots + lead_ + r.to;
         for (int i = 0; i < r.count; ++i, from += r.from_step, to += r.to_step) {
             T word, other;
             std::memcpy(&word, from, sizeof word);
@@ -198,32 +259,106 @@ void layout::copy(const run &r, const uint8_t *units, int64_t count, uint8_t *bl
 }
 
 template <typename T>
-void layout::copy_run(const run &r, const uint8_t *units, int64_t count, uint8_t *blocks) const {
+void layout::copy_run(const run &r, const uint8_t *units, int64_t count, uint8_t *slots) const {
     if (r.mask == 0xff)
-        copy<T, true>(r, units, count, blocks);
+        copy<T, true>(r, units, count, slots);
     else
-        copy<T, false>(r, units, count, blocks);
+        copy<T, false>(r, units, count, slots);
+}
+
+namespace {
+
+inline __m256i halves(const uint32_t (&of)[2]) {
+    return _mm256_set_m128i(_mm_set1_epi32(int(of[1])), _mm_set1_epi32(int(of[0])));
+}
+
+// Words of eight rows, shifted right.
+inline __m256i load_words(const uint8_t *from, int step, __m128i right) {
+    const auto *const bytes = reinterpret_cast<const __m128i *>(from);
+    const auto *const words = reinterpret_cast<const __m256i *>(from);
+    if (step == 1)
+        return _mm256_srl_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64(bytes)), right);
+    else if (step == 2)
+        return _mm256_srl_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(bytes)), right);
+    else if (step == 4)
+        return _mm256_srl_epi32(_mm256_loadu_si256(words), right);
+    const __m256i low = _mm256_srl_epi64(_mm256_loadu_si256(words), right),
+                  high = _mm256_srl_epi64(_mm256_loadu_si256(words + 1), right);
+    const __m256 rows_01452367 = _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0x88);
+    return _mm256_permute4x64_epi64(_mm256_castps_si256(rows_01452367), 0xd8);
+}
+
+// Four words of each of eight rows become 16 bytes of each row.
+inline void store_rows(const __m256i (&words)[4], size_t row_bytes, uint8_t *to) {
+    const __m256i low_01 = _mm256_unpacklo_epi32(words[0], words[1]),
+                  high_01 = _mm256_unpackhi_epi32(words[0], words[1]),
+                  low_23 = _mm256_unpacklo_epi32(words[2], words[3]),
+                  high_23 = _mm256_unpackhi_epi32(words[2], words[3]);
+    const __m256i rows[] = {_mm256_unpacklo_epi64(low_01, low_23), _mm256_unpackhi_epi64(low_01, low_23),
+                            _mm256_unpacklo_epi64(high_01, high_23), _mm256_unpackhi_epi64(high_01, high_23)};
+    for (const __m256i &row : rows) { // and the one four rows later
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(to), _mm256_castsi256_si128(row));
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(to + 4 * row_bytes), _mm256_extracti128_si256(row, 1));
+        to += row_bytes;
+    }
+}
+
+} // namespace
+
+// Of some blocks at once, so that a source is prepared once for them. The last ones may be the same block.
+void layout::restore_octet(const std::vector<word> &words, const uint8_t *units, int64_t count,
+                           uint8_t *slots) const {
+    constexpr int64_t at_once = 4;
+    for (size_t i = 0; i < words.size(); i += 4)
+        for (int64_t first = 0; first < count; first += at_once) {
+            const uint8_t *unit[at_once];
+            __m256i restored[at_once][4];
+            for (int64_t b = 0; b < at_once; ++b)
+                unit[b] = units + size_t(std::min(first + b, count - 1)) * unit_bytes_;
+            for (size_t j = 0; j < 4; ++j) {
+                __m256i all[at_once];
+                std::ranges::fill(all, halves(words[i + j].inverted));
+                for (const source &s : words[i + j].sources) {
+                    const __m128i right = _mm_cvtsi32_si128(s.right), left = _mm_cvtsi32_si128(s.left);
+                    const __m256i mask = halves(s.mask);
+                    for (int64_t b = 0; b < at_once; ++b) {
+                        const __m256i bits =
+                            _mm256_sll_epi32(load_words(unit[b] + s.from, s.step, right), left);
+                        all[b] = _mm256_xor_si256(all[b], _mm256_and_si256(bits, mask));
+                    }
+                }
+                for (int64_t b = 0; b < at_once; ++b)
+                    restored[b][j] = all[b];
+            }
+            for (int64_t b = 0; b < at_once; ++b)
+                store_rows(restored[b], size_t(count) * slot_bytes(),
+                           slots + size_t(std::min(first + b, count - 1)) * slot_bytes() + 4 * i);
+        }
 }
 
 void layout::restore(const uint8_t *data, int64_t row, int64_t first, int64_t count, int64_t in_row,
-                     uint8_t *blocks) const {
-    const int64_t rows = int64_t(rows_.size());
-    const uint8_t *const units = data + size_t(row / rows * in_row + first) * unit_bytes_;
-    std::memset(blocks, 0, size_t(count) * block_bytes_);
-    for (const run &r : rows_[size_t(row % rows)])
-        switch (r.width) {
-        case 8:
-            copy_run<uint64_t>(r, units, count, blocks);
-            break;
-        case 4:
-            copy_run<uint32_t>(r, units, count, blocks);
-            break;
-        case 2:
-            copy_run<uint16_t>(r, units, count, blocks);
-            break;
-        default:
-            copy_run<uint8_t>(r, units, count, blocks);
-        }
+                     uint8_t *slots) const {
+    const size_t rows = rows_.size(), in_unit = size_t(row) % rows, row_bytes = size_t(count) * slot_bytes();
+    const uint8_t *const units = data + (size_t(row) / rows * size_t(in_row) + size_t(first)) * unit_bytes_;
+    if (octets_.empty())
+        std::memset(slots, 0, row_bytes);
+    else
+        restore_octet(octets_[in_unit / octet], units, count, slots);
+    for (size_t i = 0; i < size_t(rows_at_once()); ++i, slots += row_bytes)
+        for (const run &r : rows_[in_unit + i])
+            switch (r.width) {
+            case 8:
+                copy_run<uint64_t>(r, units, count, slots);
+                break;
+            case 4:
+                copy_run<uint32_t>(r, units, count, slots);
+                break;
+            case 2:
+                copy_run<uint16_t>(r, units, count, slots);
+                break;
+            default:
+                copy_run<uint8_t>(r, units, count, slots);
+            }
 }
 
 namespace {

@@ -25,12 +25,20 @@ public:
     // Of a row, whose bytes lie among those of a unit's other rows.
     size_t row_bytes(size_t in_files) const { return in_files / block_bytes_ * unit_bytes_ / rows_.size(); }
 
-    // Writes `count` blocks of a row, from block `first` on, as they were before they were repacked. in_row:
-    // blocks of each row.
+    // Rows that are restored at once, because words of them lie side by side.
+    int rows_at_once() const { return octets_.empty() ? 1 : octet; }
+    // Of a restored block; the block begins `lead` bytes into it.
+    size_t slot_bytes() const { return (lead_ + block_bytes_ + 15) / 16 * 16; }
+    size_t lead() const { return lead_; }
+
+    // Writes `count` blocks of each of the rows at once, from block `first` on, as they were before they were
+    // repacked. row: the first of such rows. in_row: blocks of each row.
     void restore(const uint8_t *data, int64_t row, int64_t first, int64_t count, int64_t in_row,
-                 uint8_t *blocks) const;
+                 uint8_t *slots) const;
 
 private:
+    static constexpr int octet = 8;
+
     // Words of a block from words of a unit: the bits of the mask, shifted (right if positive), inverted
     // where asked. mask, inverted: of each byte.
     struct run {
@@ -45,15 +53,32 @@ private:
         bool inverted;
     };
     static std::vector<place> places(ggml::buffer_type *, const ggml::tensor &, const format &, size_t size);
+    using places_of_rows = std::vector<std::vector<place>>;
+    // Bits of a word of a slot, for eight rows: from words of a unit, which are as wide as the `step` bytes
+    // between them. They are shifted right, or left, and then masked. mask: for four rows and four rows.
+    struct source {
+        int from, step, right, left;
+        uint32_t mask[2];
+    };
+    // Four bytes of a slot. inverted: bits that are, for four rows and four rows.
+    struct word {
+        uint32_t inverted[2];
+        std::vector<source> sources;
+    };
     static std::vector<run> joined(const std::vector<run> &);
     template <typename T, bool is_whole>
     void copy(const run &, const uint8_t *units, int64_t count, uint8_t *blocks) const;
     template <typename T>
     void copy_run(const run &, const uint8_t *units, int64_t count, uint8_t *blocks) const;
-    bool divide(const std::vector<place> &, size_t rows, size_t size);
+    places_of_rows divide(const std::vector<place> &, size_t rows, size_t size);
+    bool find_source(const places_of_rows &, size_t row, size_t bit, source &) const;
+    void find_octets(const places_of_rows &);
+    void find_runs(const places_of_rows &);
+    void restore_octet(const std::vector<word> &, const uint8_t *units, int64_t count, uint8_t *slots) const;
 
-    std::vector<std::vector<run>> rows_;
-    size_t unit_bytes_ = 0, block_bytes_ = 0;
+    std::vector<std::vector<word>> octets_;
+    std::vector<std::vector<run>> rows_; // the bits that words do not have
+    size_t unit_bytes_ = 0, block_bytes_ = 0, lead_ = 0;
 };
 
 // How the bytes of a tensor lie: as ggml's files have them, or repacked.

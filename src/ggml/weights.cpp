@@ -36,20 +36,26 @@ template <typename T>
 void read_some(const shape &s, const bytes_of &from, zemm_dim_t offset, zemm_dim_t first, zemm_dim_t count,
                const plain<T> &to) {
     const format &f = *s.form;
-    const zemm_dim_t in_row = s.k / f.elements, groups = f.groups(), at_once = groups_at_once / groups;
+    const layout *const repacked = from.repacked;
+    const zemm_dim_t in_row = s.k / f.elements, groups = f.groups();
+    const zemm_dim_t rows = repacked ? repacked->rows_at_once() : 1,
+                     stride = repacked ? zemm_dim_t(repacked->slot_bytes()) : f.bytes;
     T scales[groups_at_once][rows_at_once], offsets[groups_at_once][rows_at_once];
     uint8_t restored[groups_at_once * most_bytes];
+    const zemm_dim_t at_once =
+        std::min(groups_at_once / groups, zemm_dim_t(sizeof restored) / (rows * stride));
     for (zemm_dim_t block = 0; block < in_row; block += at_once) {
         const zemm_dim_t blocks = std::min(at_once, in_row - block);
         for (zemm_dim_t r = 0; r < count; ++r) {
             const zemm_dim_t row = offset + first + r;
             const uint8_t *next = from.data + size_t(row * in_row + block) * size_t(f.bytes);
-            if (from.repacked) {
-                from.repacked->restore(from.data, row, block, blocks, in_row, restored);
-                next = restored;
+            if (repacked) {
+                if (r == 0 || row % rows == 0)
+                    repacked->restore(from.data, row / rows * rows, block, blocks, in_row, restored);
+                next = restored + row % rows * blocks * stride + repacked->lead();
             }
             uint8_t *codes = to.codes + ((first + r) * s.k + block * f.elements) * f.bits() / 8;
-            read_blocks(f, next, f.bytes, blocks, {codes, &scales[0][r], &offsets[0][r], rows_at_once});
+            read_blocks(f, next, stride, blocks, {codes, &scales[0][r], &offsets[0][r], rows_at_once});
         }
         for (zemm_dim_t g = 0; g < blocks * groups; ++g) {
             const zemm_dim_t at = (block * groups + g) * s.n + first;
