@@ -45,45 +45,6 @@ std::vector<uint64_t> names_of(const std::vector<std::vector<uint8_t>> &all) {
 
 } // namespace
 
-// Runs of neighbouring bytes become words, and words at equal distances one run.
-std::vector<layout::run> layout::joined(const std::vector<run> &bytes) {
-    const auto is_alike = [](const run &a, const run &b) {
-        return std::tie(a.width, a.shift, a.mask, a.inverted) ==
-               std::tie(b.width, b.shift, b.mask, b.inverted);
-    };
-    std::vector<run> runs = bytes;
-    for (int width = 1; width < 8; width *= 2) {
-        std::vector<run> wider;
-        for (const run &r : runs) {
-            const auto low = std::ranges::find_if(wider, [&](const run &w) {
-                return is_alike(w, r) && w.width == width && w.from + width == r.from && w.to + width == r.to;
-            });
-            if (low == wider.end() || r.width != width)
-                wider.push_back(r);
-            else
-                low->width = 2 * width;
-        }
-        runs = wider;
-    }
-    std::vector<run> all;
-    for (const run &r : runs) {
-        const auto before = std::ranges::find_if(all, [&](const run &b) {
-            return is_alike(b, r) && (b.count == 1 || (r.from == b.from + b.count * b.from_step &&
-                                                       r.to == b.to + b.count * b.to_step));
-        });
-        if (before == all.end()) {
-            all.push_back(r);
-            continue;
-        }
-        if (before->count == 1) {
-            before->from_step = r.from - before->from;
-            before->to_step = r.to - before->to;
-        }
-        ++before->count;
-    }
-    return all;
-}
-
 // Where the bits of the probe are after it was repacked; none if a bit was not found.
 std::vector<layout::place> layout::places(ggml::buffer_type *type, const ggml::tensor &tensor,
                                           const format &f, size_t size) {
@@ -139,20 +100,21 @@ layout::places_of_rows layout::divide(const std::vector<place> &all, size_t rows
     return places;
 }
 
-// The source of a bit of a row, if the bit lies at equal distances in the four rows from a multiple of four.
+// The source of a bit of a row: the bit lies at equal distances in four rows, from a multiple of four on.
 bool layout::find_source(const places_of_rows &unit, size_t row, size_t bit, source &found) const {
-    const size_t half = row / 4 % 2, four = row / 4 * 4;
     if (octets_.empty())
         return false;
+    const size_t half = row / 4 % 2, four = row / 4 * 4;
     const place &first = unit[four][bit];
     const size_t distance = unit[four + 1][bit].bit - first.bit, step = distance / 8;
-    for (size_t r = 0; r < 4; ++r)
-        if (unit[four + r][bit].bit != first.bit + r * distance ||
-            unit[four + r][bit].inverted != first.inverted)
-            return false;
     if (distance != 8 && distance != 16 && distance != 32 && distance != 64)
         return false;
-    // Words are read of all eight rows: those of the other four are in the unit, too.
+    for (size_t r = 0; r < 4; ++r) {
+        const place &at = unit[four + r][bit];
+        if (at.bit != first.bit + r * distance || at.inverted != first.inverted)
+            return false;
+    }
+    // Eight words are read: those of the other four rows are in the unit, too.
     const size_t word = first.bit / distance * step, to = 8 * lead_ + bit;
     if (word < 4 * half * step || word + (8 - 4 * half) * step > unit_bytes_)
         return false;
@@ -183,35 +145,27 @@ void layout::find_octets(const places_of_rows &unit) {
 }
 
 // Of the bits that have no source.
-void layout::find_runs(const places_of_rows &unit) {
-    for (size_t row = 0; row < unit.size(); ++row) {
-        std::vector<run> runs;
+void layout::find_bytes(const places_of_rows &unit) {
+    rows_.resize(unit.size());
+    for (size_t row = 0; row < unit.size(); ++row)
         for (size_t bit = 0; bit < 8 * block_bytes_; ++bit) {
             source other;
             if (find_source(unit, row, bit, other))
                 continue;
             const place &at = unit[row][bit];
-            const run next{.from = int(at.bit / 8),
-                           .from_step = 0,
-                           .to = int(bit / 8),
-                           .to_step = 0,
-                           .count = 1,
-                           .width = 1,
-                           .shift = int(at.bit % 8) - int(bit % 8),
-                           .mask = uint8_t(1u << bit % 8),
-                           .inverted = uint8_t(at.inverted << bit % 8)};
-            const auto same = std::ranges::find_if(runs, [&](const run &r) {
-                return r.from == next.from && r.to == next.to && r.shift == next.shift;
+            const byte next{int(at.bit / 8), int(bit / 8), int(at.bit % 8) - int(bit % 8),
+                            uint8_t(1u << bit % 8), uint8_t(at.inverted << bit % 8)};
+            std::vector<byte> &bytes = rows_[row];
+            const auto same = std::ranges::find_if(bytes, [&](const byte &b) {
+                return b.from == next.from && b.to == next.to && b.shift == next.shift;
             });
-            if (same == runs.end()) {
-                runs.push_back(next);
+            if (same == bytes.end()) {
+                bytes.push_back(next);
             } else {
                 same->mask |= next.mask;
                 same->inverted |= next.inverted;
             }
         }
-        rows_.push_back(joined(runs));
-    }
 }
 
 std::unique_ptr<const layout> layout::learn(ggml::buffer_type *type, const ggml::tensor &tensor,
@@ -220,7 +174,7 @@ std::unique_ptr<const layout> layout::learn(ggml::buffer_type *type, const ggml:
     const size_t size = api.backend_buft_get_alloc_size(type, &probe);
     std::unique_ptr<layout> made(new layout);
     made->block_bytes_ = size_t(f.bytes);
-    made->lead_ = size_t(-f.low.at & 3);
+    made->lead_ = size_t(-f.low.at & 3); // so that codes begin at a word
     const std::vector<place> all = places(type, tensor, f, size);
     if (all.empty())
         return nullptr;
@@ -229,41 +183,10 @@ std::unique_ptr<const layout> layout::learn(ggml::buffer_type *type, const ggml:
         if (unit.empty())
             continue;
         made->find_octets(unit);
-        made->find_runs(unit);
+        made->find_bytes(unit);
         return made;
     }
     return nullptr;
-}
-
-// is_whole: the run has all bits of its bytes.
-template <typename T, bool is_whole>
-void layout::copy(const run &r, const uint8_t *units, int64_t count, uint8_t *slots) const {
-    constexpr T each = T(0x0101010101010101u);
-    const T mask = T(each * r.mask), inverted = T(each * r.inverted);
-    const int right = std::max(r.shift, 0), left = std::max(-r.shift, 0);
-    for (int64_t block = 0; block < count; ++block, units += unit_bytes_, slots += slot_bytes()) {
-        const uint8_t *from = units + r.from;
-        uint8_t *to = slots + lead_ + r.to;
-        for (int i = 0; i < r.count; ++i, from += r.from_step, to += r.to_step) {
-            T word, other;
-            std::memcpy(&word, from, sizeof word);
-            if constexpr (is_whole) {
-                word ^= inverted;
-            } else {
-                std::memcpy(&other, to, sizeof other);
-                word = T(((T(T(word >> right) << left) & mask) ^ inverted) | other);
-            }
-            std::memcpy(to, &word, sizeof word);
-        }
-    }
-}
-
-template <typename T>
-void layout::copy_run(const run &r, const uint8_t *units, int64_t count, uint8_t *slots) const {
-    if (r.mask == 0xff)
-        copy<T, true>(r, units, count, slots);
-    else
-        copy<T, false>(r, units, count, slots);
 }
 
 namespace {
@@ -278,9 +201,9 @@ inline __m256i load_words(const uint8_t *from, int step, __m128i right) {
     const auto *const words = reinterpret_cast<const __m256i *>(from);
     if (step == 1)
         return _mm256_srl_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64(bytes)), right);
-    else if (step == 2)
+    if (step == 2)
         return _mm256_srl_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(bytes)), right);
-    else if (step == 4)
+    if (step == 4)
         return _mm256_srl_epi32(_mm256_loadu_si256(words), right);
     const __m256i low = _mm256_srl_epi64(_mm256_loadu_si256(words), right),
                   high = _mm256_srl_epi64(_mm256_loadu_si256(words + 1), right);
@@ -345,20 +268,13 @@ void layout::restore(const uint8_t *data, int64_t row, int64_t first, int64_t co
     else
         restore_octet(octets_[in_unit / octet], units, count, slots);
     for (size_t i = 0; i < size_t(rows_at_once()); ++i, slots += row_bytes)
-        for (const run &r : rows_[in_unit + i])
-            switch (r.width) {
-            case 8:
-                copy_run<uint64_t>(r, units, count, slots);
-                break;
-            case 4:
-                copy_run<uint32_t>(r, units, count, slots);
-                break;
-            case 2:
-                copy_run<uint16_t>(r, units, count, slots);
-                break;
-            default:
-                copy_run<uint8_t>(r, units, count, slots);
-            }
+        for (const byte &b : rows_[in_unit + i]) {
+            const uint8_t *from = units + b.from;
+            uint8_t *to = slots + lead_ + size_t(b.to);
+            const int right = std::max(b.shift, 0), left = std::max(-b.shift, 0);
+            for (int64_t block = 0; block < count; ++block, from += unit_bytes_, to += slot_bytes())
+                *to |= uint8_t((*from >> right << left & b.mask) ^ b.inverted);
+        }
 }
 
 namespace {

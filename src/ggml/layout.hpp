@@ -25,7 +25,7 @@ public:
     // Of a row, whose bytes lie among those of a unit's other rows.
     size_t row_bytes(size_t in_files) const { return in_files / block_bytes_ * unit_bytes_ / rows_.size(); }
 
-    // Rows that are restored at once, because words of them lie side by side.
+    // Rows that are restored at once, as words of them lie side by side.
     int rows_at_once() const { return octets_.empty() ? 1 : octet; }
     // Of a restored block; the block begins `lead` bytes into it.
     size_t slot_bytes() const { return (lead_ + block_bytes_ + 15) / 16 * 16; }
@@ -37,47 +37,40 @@ public:
                  uint8_t *slots) const;
 
 private:
-    static constexpr int octet = 8;
-
-    // Words of a block from words of a unit: the bits of the mask, shifted (right if positive), inverted
-    // where asked. mask, inverted: of each byte.
-    struct run {
-        int from, from_step, to, to_step, count;
-        int width; // bytes of a word: 8, 4, 2 or 1
-        int shift;
-        uint8_t mask, inverted;
-    };
     // Where a bit of a block is: 8 times the byte plus the bit of it.
     struct place {
         size_t bit;
         bool inverted;
     };
-    static std::vector<place> places(ggml::buffer_type *, const ggml::tensor &, const format &, size_t size);
     using places_of_rows = std::vector<std::vector<place>>;
-    // Bits of a word of a slot, for eight rows: from words of a unit, which are as wide as the `step` bytes
-    // between them. They are shifted right, or left, and then masked. mask: for four rows and four rows.
+    // Bits of a word of a slot, for eight rows: from words of a unit, one for each row, which lie `step`
+    // bytes from each other and are as wide. They are shifted and masked. mask: for four rows and the other
+    // four.
     struct source {
         int from, step, right, left;
         uint32_t mask[2];
     };
-    // Four bytes of a slot. inverted: bits that are, for four rows and four rows.
+    // Four bytes of a slot. inverted: bits that are, for four rows and the other four.
     struct word {
         uint32_t inverted[2];
         std::vector<source> sources;
     };
-    static std::vector<run> joined(const std::vector<run> &);
-    template <typename T, bool is_whole>
-    void copy(const run &, const uint8_t *units, int64_t count, uint8_t *blocks) const;
-    template <typename T>
-    void copy_run(const run &, const uint8_t *units, int64_t count, uint8_t *blocks) const;
+    // Bits of a byte of a block from a byte of a unit: masked after they are shifted, right if positive.
+    struct byte {
+        int from, to, shift;
+        uint8_t mask, inverted;
+    };
+    static constexpr int octet = 8; // rows
+
+    static std::vector<place> places(ggml::buffer_type *, const ggml::tensor &, const format &, size_t size);
     places_of_rows divide(const std::vector<place> &, size_t rows, size_t size);
     bool find_source(const places_of_rows &, size_t row, size_t bit, source &) const;
     void find_octets(const places_of_rows &);
-    void find_runs(const places_of_rows &);
+    void find_bytes(const places_of_rows &);
     void restore_octet(const std::vector<word> &, const uint8_t *units, int64_t count, uint8_t *slots) const;
 
-    std::vector<std::vector<word>> octets_;
-    std::vector<std::vector<run>> rows_; // the bits that words do not have
+    std::vector<std::vector<word>> octets_; // of a unit; none if it has fewer rows
+    std::vector<std::vector<byte>> rows_;   // of a unit: bits that no word has
     size_t unit_bytes_ = 0, block_bytes_ = 0, lead_ = 0;
 };
 
