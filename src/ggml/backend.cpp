@@ -224,8 +224,6 @@ reason why_not(const ggml::tensor *node) {
         return reason::made_in_graph;
     if (!is_readable(w, f))
         return reason::not_readable;
-    if (is_slow_to_read(w) && !the_state->keeps_weights)
-        return reason::slow_to_read;
     // Weights that have no memory yet get an answer for all rows: ggml's tests ask then.
     const int64_t least = has_experts(node) ? the_state->least_rows_of_experts : the_state->least_rows;
     if (buffer_of(w) && rows_of_a_matrix(node) < least)

@@ -90,9 +90,6 @@ bool is_readable(const ggml::tensor *, const format &);
 // The bytes of weights that are readable.
 bytes_of read_bytes(const ggml::tensor *, const format &);
 
-// Whether reading the bytes takes longer than ggml's own product of many rows: those that it repacks for AMX.
-bool is_slow_to_read(const ggml::tensor *);
-
 // The tensor, or what it is a view of.
 const ggml::tensor *whole_of(const ggml::tensor *);
 

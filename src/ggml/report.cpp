@@ -22,8 +22,6 @@ const char *text_of(reason why) {
         return "weights that the graph makes";
     case reason::not_readable:
         return "weights in buffers of another device, or repacked in a way that zemm does not know";
-    case reason::slow_to_read:
-        return "weights that ggml has repacked for AMX (GGML_ZEMM_WEIGHTS=twice keeps a copy of them)";
     default:
         return "";
     }

@@ -23,7 +23,6 @@ enum class reason {
     few_rows,
     made_in_graph,
     not_readable,
-    slow_to_read,
     last
 };
 

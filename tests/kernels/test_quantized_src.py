@@ -257,7 +257,7 @@ def test_many_tiles_do_not_quantise(engine: zemm.Engine) -> None:
     """Unless the launch is brief, when threads take several of them together."""
     if "avx_vnni" not in engine.features:
         pytest.skip("only kernels for VNNI do so")
-    brief = 2**26  # multiply-adds, at most
     cores = zemm.get_num_threads()
+    brief = cores * 2**26  # multiply-adds, at most
     assert "quantize" not in kernels_of(engine, 1, 4096, brief // 4096, 32)
     assert "quantize" in kernels_of(engine, 1, 4096, max(brief // 4096 + 64, 64 * 16 * cores), 32)

@@ -90,9 +90,15 @@ void Signal::clear() {
 }
 
 void Signal::set_by_host() {
+    const uint64_t now = timestamp_now();
+    set_by_host(now, now);
+}
+
+void Signal::set_by_host(uint64_t start, uint64_t end) {
     std::unique_lock lock(mutex_);
     last_ = {};
-    state_->start = state_->end = timestamp_now();
+    state_->start = start;
+    state_->end = end;
     state_->value = EventState::set;
     stop_being_clear(std::move(lock));
 }

@@ -46,6 +46,7 @@ public:
     using NewProducer = std::list<Producer>;
 
     void set_by_host();
+    void set_by_host(uint64_t start, uint64_t end); // of what the host has done, as its timestamps
     void set_failed(); // the command that was to signal could not be started
     void add_producer(NewProducer &&producer) noexcept;
     void reset();

@@ -131,10 +131,11 @@ public:
         const auto function = kernel_->group_function();
         const auto [x, y, z] = counts();
         if (!function || local_ != std::array<size_t, 3>{1, 1, 1} || offset_ != std::array<size_t, 3>{} ||
-            signal || x * y * z == 0)
+            x * y * z == 0)
             return false;
         Groups job(*kernel_, args_.bytes.data(), counts());
-        return stack::with_large(
+        const uint64_t start = timestamp_now();
+        const bool is_done = stack::with_large(
             [&] {
                 if (pool ? pool->run(job) : crew::run(job))
                     return true;
@@ -143,6 +144,9 @@ public:
                 return is_for_one_thread();
             },
             [](const std::string &problem) { throw refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, problem); });
+        if (is_done && signal)
+            signal->set_by_host(start, timestamp_now());
+        return is_done;
     }
 
     bool is_for_one_thread() const override {

@@ -269,6 +269,7 @@ ze_result_t Submission::submit(std::span<const CommandPtr> commands) {
 bool Submission::run_here(Command &command, const Threadpool *pool) {
     if (!command.wait_signals.empty() || ForkGate::is_child())
         return false;
+    const Resumption resumption;  // acts after the lock is released
     std::lock_guard lock(mutex_); // so that pause() and close() wait for the kernel
     if (busy_ || !is_drained() || !may_enqueue())
         return false;
