@@ -20,17 +20,19 @@ using namespace zemm_ggml;
 namespace {
 
 // From so many rows on it is faster than ggml (docs/ggml.md): where it packs weights for each product, where
-// these are experts, whose rows ggml multiplies slower, and where it keeps weights.
-constexpr int64_t usual_rows = 96, usual_rows_of_experts = 32, usual_rows_of_kept = 32;
+// ggml multiplies by these with AMX, where they are experts, whose rows ggml multiplies slower, and where it
+// keeps weights.
+constexpr int64_t usual_rows = 96, usual_rows_of_amx = 256, usual_rows_of_experts = 32,
+                  usual_rows_of_kept = 32;
 constexpr uint8_t guid[16] = {0x7a, 0x65, 0x6d, 0x6d, 0x2d, 0x67, 0x67, 0x6d,
                               0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x64};
 
 struct state {
     ggml::reg reg{};
     ggml::device device{};
-    bool keeps_weights = false;                        // in a second copy, in zemm's layout
-    int64_t least_rows = 0, least_rows_of_experts = 0; // fewer are left to ggml
-    bool has_all_types = false;                        // also those that ggml is as fast with
+    bool keeps_weights = false; // in a second copy, in zemm's layout
+    int64_t least_rows = 0, least_rows_of_amx = 0, least_rows_of_experts = 0; // fewer are left to ggml
+    bool has_all_types = false; // also those that ggml is as fast with
     std::atomic<bool> has_no_engine{false};
     report all;
 };
@@ -212,6 +214,12 @@ ggml::buffer_type *device_buffer_type(ggml::device *) {
     return api.backend_cpu_buffer_type();
 }
 
+int64_t least_rows(const ggml::tensor *node) {
+    if (has_experts(node))
+        return the_state->least_rows_of_experts;
+    return is_for_amx(node->src[0]) ? the_state->least_rows_of_amx : the_state->least_rows;
+}
+
 // Why the product is left to ggml.
 reason why_not(const ggml::tensor *node) {
     if (!is_supported(node))
@@ -225,8 +233,7 @@ reason why_not(const ggml::tensor *node) {
     if (!is_readable(w, f))
         return reason::not_readable;
     // Weights that have no memory yet get an answer for all rows: ggml's tests ask then.
-    const int64_t least = has_experts(node) ? the_state->least_rows_of_experts : the_state->least_rows;
-    if (buffer_of(w) && rows_of_a_matrix(node) < least)
+    if (buffer_of(w) && rows_of_a_matrix(node) < least_rows(node))
         return reason::few_rows;
     return reason::none;
 }
@@ -309,9 +316,12 @@ int64_t read_least_rows(int64_t usual) {
 state *make_state() {
     auto made = std::make_unique<state>();
     made->keeps_weights = read_keeps_weights();
-    made->least_rows = read_least_rows(made->keeps_weights ? usual_rows_of_kept : usual_rows);
-    made->least_rows_of_experts =
-        read_least_rows(made->keeps_weights ? usual_rows_of_kept : usual_rows_of_experts);
+    const auto rows = [&](int64_t usual) {
+        return read_least_rows(made->keeps_weights ? usual_rows_of_kept : usual);
+    };
+    made->least_rows = rows(usual_rows);
+    made->least_rows_of_amx = rows(usual_rows_of_amx);
+    made->least_rows_of_experts = rows(usual_rows_of_experts);
     made->has_all_types = is_set("GGML_ZEMM_ALL_TYPES");
     made->reg = {api.interface(), {reg_name, device_count, get_device, get_proc_address}, nullptr};
     ggml::device_i functions{};
@@ -344,9 +354,11 @@ ggml::reg *init(void *caller) {
         if (!the_state)
             the_state = make_state();
         log(ggml::log_info,
-            "multiplies %lld rows and more by quantised weights (of an expert %lld), ggml's CPU device fewer",
+            "multiplies %lld rows and more by quantised weights (of an expert %lld, by weights for AMX %lld), "
+            "ggml's CPU device fewer",
             static_cast<long long>(the_state->least_rows),
-            static_cast<long long>(the_state->least_rows_of_experts));
+            static_cast<long long>(the_state->least_rows_of_experts),
+            static_cast<long long>(the_state->least_rows_of_amx));
         return &the_state->reg;
     } catch (const std::exception &e) {
         refusal() = e.what();

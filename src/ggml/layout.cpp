@@ -336,6 +336,11 @@ bool is_readable(const ggml::tensor *tensor, const format &f) {
     return repacked && tensor->ne[1] % repacked->rows() == 0;
 }
 
+bool is_for_amx(const ggml::tensor *tensor) {
+    const ggml::buffer *const buffer = buffer_of(tensor);
+    return buffer && std::strcmp(buffer->buft->get_name(buffer->buft), "AMX") == 0;
+}
+
 std::span<const uint8_t> bytes_of::of_rows(int64_t first, int64_t rows, size_t row_bytes) const {
     const size_t each = repacked ? repacked->row_bytes(row_bytes) : row_bytes;
     return {data + size_t(first) * each, size_t(rows) * each};

@@ -90,6 +90,9 @@ bool is_readable(const ggml::tensor *, const format &);
 // The bytes of weights that are readable.
 bytes_of read_bytes(const ggml::tensor *, const format &);
 
+// Whether ggml has repacked the tensor for its kernels with AMX.
+bool is_for_amx(const ggml::tensor *);
+
 // The tensor, or what it is a view of.
 const ggml::tensor *whole_of(const ggml::tensor *);
 
