@@ -63,13 +63,13 @@ _OWN: dict[str, dict[str, Any]] = {
     "GraniteMoe": {"num_local_experts": EXPERTS, "intermediate_size": 96},
     "MiniMax": {"num_local_experts": EXPERTS, "intermediate_size": 96},
     "HunYuanMoEV1": {"num_experts": EXPERTS, "moe_topk": 2, "intermediate_size": 96},
+    "Llama4Text": {"num_local_experts": EXPERTS, "intermediate_size": 96, "intermediate_size_mlp": 96},
 }
 MIXTURES = list(_OWN)
-_OWN["Llama4Text"] = {"num_local_experts": EXPERTS, "intermediate_size": 96, "intermediate_size_mlp": 96}
 
 
 def mixture(kind: str, **options: Any) -> Any:
-    """A random model in float32, of MIXTURES, or "Llama4Text". The first layer of some has no experts."""
+    """A random model in float32, of MIXTURES. The first layer of some has no experts."""
     torch.manual_seed(1)
     config = getattr(transformers, f"{kind}Config")(**_SETTINGS | _OWN[kind] | options)
     return getattr(transformers, f"{kind.removesuffix('Text')}ForCausalLM")(config).eval()
@@ -82,15 +82,31 @@ def save(folder: Path, model: Any, config: dict[str, Any], store: Store, only: s
     model.save_pretrained(plain)
     tensors = load_file(plain / "model.safetensors")
     packed = {}
-    for name in list(tensors):
+    for name, tensor in one_by_one(tensors).items():
         layer = name.removesuffix(".weight")
         is_one = layer != name and re.search(f"(?:{only})$", layer)
-        stored = store(layer, tensors[name].float().numpy()) if is_one else None
+        stored = store(layer, tensor.float().contiguous().numpy()) if is_one else None
         if stored is None:
-            packed[name] = tensors[name]
+            packed[name] = tensor.contiguous()
             continue
         packed |= {f"{layer}.{key}": torch.as_tensor(array) for key, array in stored.tensors.items()}
-        tensors[name] = torch.from_numpy(np.ascontiguousarray(stored.weight))
+        tensor.copy_(torch.from_numpy(np.ascontiguousarray(stored.weight)))
     save_file(tensors, plain / "model.safetensors", {"format": "pt"})
     write(folder, model, packed, config)
     return transformers.AutoModelForCausalLM.from_pretrained(plain)
+
+
+def one_by_one(tensors: dict[str, Any]) -> dict[str, Any]:
+    """Tensors with views of each layer of Llama 4's experts, as its quantised checkpoints have them, in place
+    of all experts together."""
+    found = {}
+    for name, tensor in tensors.items():
+        owner, _, key = name.rpartition(".")
+        if not name.endswith(("feed_forward.experts.gate_up_proj", "feed_forward.experts.down_proj")):
+            found[name] = tensor
+            continue
+        keys = ("gate_proj", "up_proj") if key == "gate_up_proj" else (key,)
+        for expert, weights in enumerate(tensor):
+            for own, part in zip(keys, weights.mT.chunk(len(keys)), strict=True):
+                found[f"{owner}.{expert}.{own}.weight"] = part
+    return found

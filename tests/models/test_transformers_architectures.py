@@ -62,7 +62,6 @@ NOT_SAVED = {
     **dict.fromkeys(("seq2seq-t5", "seq2seq-umt5"), _TIED),
     **dict.fromkeys(("causal-sarvam_moe", "masked-gte", "masked-jina_embeddings_v3"), _JOINED),
     "masked-nomic_bert": _JOINED,
-    **dict.fromkeys(("causal-llama4", "causal-llama4_text"), "Transformers replaces each Llama4TextExperts"),
     "causal-fuyu": "of which the last one is shorter",
 }
 

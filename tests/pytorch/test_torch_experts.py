@@ -19,7 +19,7 @@ from zemm._layers.gate import Gate
 from zemm.torch import _experts_call
 from zemm.torch._expert_places import Packed
 from zemm.torch._gates import between, gate_of
-from zemm.torch._quant_experts import QuantExperts
+from zemm.torch._quant_experts import QuantExperts, QuantExpertsOfRows
 
 EXPERTS, K, WIDTH, N = 5, 64, 96, 128
 F = torch.nn.functional
@@ -72,7 +72,7 @@ def original_of(name: str) -> Original:
     return Original(GATES[name], "without" not in name)
 
 
-def layers(has_gate: bool = True, **more: Any) -> tuple[zemm.Linear, zemm.Linear]:
+def layers(has_gate: bool = True, has_bias: bool = True, **more: Any) -> tuple[zemm.Linear, zemm.Linear]:
     rng = np.random.default_rng(0)
     w = [
         rng.standard_normal((EXPERTS, *shape), np.float32) / 8
@@ -81,7 +81,7 @@ def layers(has_gate: bool = True, **more: Any) -> tuple[zemm.Linear, zemm.Linear
     bias = rng.standard_normal((EXPERTS, w[0].shape[-1]), np.float32)
     up, down = (
         zemm.Linear.from_float(values, own, bits=8, group=32, **more)
-        for values, own in zip(w, (bias, None), strict=True)
+        for values, own in zip(w, (bias if has_bias else None, None), strict=True)
     )
     return up, down
 
@@ -338,15 +338,55 @@ def test_refusals_of_a_step_that_quantises(wrong: dict[str, Any], sentence: str)
         ExpertsPrimitiveDesc(zemm.Engine("cpu"), "gather", **fields | wrong)
 
 
-def test_a_compiled_program_is_one_graph() -> None:
+def made_of_rows(**more: Any) -> QuantExpertsOfRows:
+    """As for Llama 4's experts."""
+    up, down = layers(has_bias=False, **more)
+    original = torch.nn.Module()
+    original.act_fn = F.silu  # type: ignore[assignment]
+    return QuantExpertsOfRows(Packed(up), Packed(down), original)
+
+
+def rows_of(count: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Those of all tokens for each expert, of which two are chosen."""
+    x, index, weights = tokens(count, 2, dtype)
+    rows = torch.zeros(EXPERTS, count, K, dtype=dtype)
+    rows[index, torch.arange(count)[:, None]] = x[:, None] * weights[..., None]
+    return rows.view(-1, K)
+
+
+@pytest.mark.parametrize("in_steps", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_rows_of_all_experts(dtype: torch.dtype, in_steps: bool) -> None:
+    """Those that are 0 give 0, also for experts without tokens. NaN stays in its row."""
+    module, rows = made_of_rows(activation="f32"), rows_of(9, dtype)
+    assert module.gate == gate_of(original_of("silu"))
+    if in_steps:
+        module._gate_text = None
+    rows[:9] = 0
+    experts = torch.arange(EXPERTS).repeat_interleave(9)[:, None]
+    wanted = expected(module, rows, experts, torch.ones(len(rows), 1))
+    with torch.inference_mode():
+        y = module(rows)
+        assert y.dtype is dtype
+        assert_near(y, wanted, 1e-5 if dtype is torch.float32 else 1e-2)
+        assert y.any(-1).sum() == rows.any(-1).sum() < 18
+        assert not module(torch.zeros_like(rows)).any()
+        assert module(rows[:0]).shape == (0, N)
+        rows[3, 0] = torch.nan
+        is_nan = module(rows).isnan().any(-1)
+    assert is_nan.nonzero().tolist() == [[3]]
+
+
+@pytest.mark.parametrize("of_rows", [False, True])
+def test_a_compiled_program_is_one_graph(of_rows: bool) -> None:
     """With any number of tokens, and without being compiled again for each."""
-    module = made(activation="int8")
+    module = made_of_rows(activation="int8") if of_rows else made(activation="int8")
     compiled = torch.compile(module, fullgraph=True, dynamic=True)
     counters = torch._dynamo.utils.counters["stats"]
     graphs = []
     with torch.no_grad():
         for count in (7, 2, 40):
-            given = tokens(count)
+            given = (rows_of(count),) if of_rows else tokens(count)
             torch.testing.assert_close(compiled(*given), module(*given), rtol=0, atol=0)
             graphs.append(counters["unique_graphs"])
     assert graphs == graphs[:1] * 3

@@ -30,13 +30,14 @@ class Place:
 class ExpertsPlace:
     """Experts of a model that are one module: its name, their number, and the layers of each, the first with
     its gate. The names of these layers are those of their weights in the model: [E, N, K] or, with
-    is_transposed, [E, K, N]."""
+    is_transposed, [E, K, N]. is_called_with_rows: as the function of this name says."""
 
     name: str
     count: int
     up: Place
     down: Place
     is_transposed: bool
+    is_called_with_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,19 +50,28 @@ class Packed:
 
 
 def place_of(name: str, module: torch.nn.Module) -> ExpertsPlace | None:
-    """The experts that a module has. None: it has none, or other ones than the experts interface knows."""
-    is_known = isinstance(getattr(module, "is_transposed", None), bool)
-    if not is_known or getattr(module, "has_post_expert_norm", False):
+    """The experts that a module has. None: it has none, or other ones than the experts interface knows and
+    Llama 4 has."""
+    of_rows = is_called_with_rows(module)
+    is_transposed = True if of_rows else getattr(module, "is_transposed", None)
+    if not isinstance(is_transposed, bool) or getattr(module, "has_post_expert_norm", False):
         return None
+    has_bias = not of_rows and bool(module.has_bias)
     up = "gate_up_proj" if has_gate(module) else "up_proj"
     places, count = [], 0
     for key in (up, "down_proj"):
         weight = module._parameters.get(key)
         if weight is None or weight.ndim != 3:
             return None
-        count, n, k = weight.mT.shape if module.is_transposed else weight.shape
-        places.append(Place(f"{name}.{key}", k, n, bool(module.has_bias)))
-    return ExpertsPlace(name, count, places[0], places[1], bool(module.is_transposed))
+        count, n, k = weight.mT.shape if is_transposed else weight.shape
+        places.append(Place(f"{name}.{key}", k, n, has_bias))
+    return ExpertsPlace(name, count, places[0], places[1], is_transposed, of_rows)
+
+
+def is_called_with_rows(module: torch.nn.Module) -> bool:
+    """Whether a module has the experts of Llama 4, which are behind no interface: they are called with rows
+    of all tokens for each expert, scaled by the router, those of tokens that it does not get by 0."""
+    return type(module).__name__ == "Llama4TextExperts"
 
 
 Names = tuple[list[str], list[str]]
@@ -83,8 +93,14 @@ class Parts:
         return self.up, [self.down]
 
 
+# Transformers has no conversions for them: it has other modules in place of quantised ones.
+_OF_ROWS = Parts(["gate_proj", "up_proj"], "down_proj", [], [])
+
+
 def parts_of(place: ExpertsPlace, conversions: list[Any]) -> Parts | None:
     """The parts by a model's conversions. None: its checkpoints have all experts in one tensor."""
+    if place.is_called_with_rows:
+        return _OF_ROWS
     up: list[str] = []
     down: list[str] = []
     used: list[Any] = []
@@ -109,6 +125,8 @@ def names_of(model: Any, place: ExpertsPlace) -> Names | None:
     tensor, or it has no conversions."""
     if not hasattr(model, "save_pretrained"):
         return None
+    if place.is_called_with_rows:
+        return _OF_ROWS.names
     from transformers.conversion_mapping import get_model_conversion_mapping
 
     parts = parts_of(place, get_model_conversion_mapping(model))

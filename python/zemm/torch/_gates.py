@@ -23,7 +23,14 @@ def has_gate(original: Any) -> bool:
 
 def between(original: Any, rows: torch.Tensor) -> torch.Tensor:
     """The function of a module behind Transformers' experts interface between its two products."""
-    made: torch.Tensor = original._apply_gate(rows) if has_gate(original) else original.act_fn(rows)
+    made: torch.Tensor
+    if not has_gate(original):
+        made = original.act_fn(rows)
+    elif hasattr(original, "_apply_gate"):
+        made = original._apply_gate(rows)
+    else:  # Llama 4's
+        gates, ups = rows.chunk(2, -1)
+        made = original.act_fn(gates) * ups
     return made
 
 

@@ -13,7 +13,7 @@ import torch
 
 from zemm.linear import Linear
 from zemm.torch._compressed import IN_ANOTHER_ORDER, IS_PART, Checkpoint, refusal
-from zemm.torch._expert_places import ExpertsPlace, Names, Packed, Place
+from zemm.torch._expert_places import ExpertsPlace, Names, Packed, Place, is_called_with_rows
 from zemm.torch._experts import refuse_missing, run
 from zemm.torch._gates import between, gate_of
 from zemm.torch._layer_module import LayerModule
@@ -97,7 +97,7 @@ class QuantExperts(torch.nn.Module):
         x = torch.zeros(1, self.in_features, dtype=self.up.float_dtype)
         index = torch.tensor([[self.first_expert]])
         for dtype in {torch.float32, x.dtype}:
-            self.forward(x, index, torch.ones(1, 1, dtype=dtype))
+            QuantExperts.forward(self, x, index, torch.ones(1, 1, dtype=dtype))
 
     def _store(self, name: str, checkpoint: Checkpoint) -> None:
         """Put the layers into a checkpoint. NotImplementedError: it cannot hold them."""
@@ -136,6 +136,24 @@ class QuantExperts(torch.nn.Module):
         return f"up: {self.up.layer!r}, down: {self.down.layer!r}"
 
 
+class QuantExpertsOfRows(QuantExperts):
+    """Called as Llama 4's experts are: with rows for each expert, as many as there are tokens. Those that are
+    0, as the rows of tokens for which the router has not chosen the expert, give 0, for there are no biases.
+    They belong to one more expert, which no process has."""
+
+    def __init__(self, up: Packed, down: Packed, original: Any, names: Names | None = None) -> None:
+        super().__init__(up, down, original, names)
+        self.num_experts += 1
+
+    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        """hidden_states: [experts * tokens, K]."""
+        last = self.num_experts - 1
+        experts = torch.arange(last, device=hidden_states.device)[:, None]
+        has_values = hidden_states.unflatten(0, (last, -1)).any(-1)
+        index = torch.where(has_values, experts, last).view(-1, 1)
+        return super().forward(hidden_states, index, torch.ones_like(index, dtype=torch.float32))
+
+
 def quantised_experts(
     module: Any, place: ExpertsPlace, names: Names | None, arguments: Mapping[str, Any]
 ) -> QuantExperts:
@@ -156,6 +174,7 @@ def experts_module(original: torch.nn.Module, up: Packed, down: Packed, names: N
     """The module that replaces `original`."""
     without = copy(original)  # a placeholder still has the shapes of its parameters
     without._parameters = {}
-    made = QuantExperts(up, down, without, names)
+    kind = QuantExpertsOfRows if is_called_with_rows(original) else QuantExperts
+    made = kind(up, down, without, names)
     made.up.float_dtype = made.down.float_dtype = next(original.parameters()).dtype
     return made

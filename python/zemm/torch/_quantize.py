@@ -39,7 +39,8 @@ def quantize_(
     **more: Any,
 ) -> QuantizeReport:
     """Replace each torch.nn.Linear of a model by a QuantLinear, in place, and say what was done. Experts
-    behind the experts interface of Transformers 5 (Mixtral, Qwen, DeepSeek and others) are replaced, too.
+    behind the experts interface of Transformers 5 (Mixtral, Qwen, DeepSeek and others), and those of Llama 4,
+    are replaced, too.
 
         print(zemm.torch.quantize_(model, bits=4, group=128, activation="int8"))
 
@@ -227,7 +228,9 @@ def _make_experts(model: torch.nn.Module, mixture: _Mixture, wanted: _Wanted, ma
     """Make the module that replaces experts, or note why there is none."""
     module, key = mixture.module, id(mixture.module)
     if mixture.place is None:
-        made.notes[key] = "it stays: zemm knows experts behind the experts interface of Transformers only"
+        made.notes[key] = (
+            "it stays: zemm knows experts behind the experts interface of Transformers, and those of Llama 4"
+        )
         return
     if wanted.filter is not None and not wanted.filter(module, mixture.name):
         made.notes[key] = "filter refuses it"

@@ -93,6 +93,12 @@ class Quantizer(HfQuantizer):
             setattr(model, _TIES_BY_POINTER, lambda missing_keys: None)
         return model
 
+    def _convert_model_for_quantization(self, model: Any) -> None:
+        """Transformers has lists of modules in place of some experts. With Transformers 5 those that are
+        quantised get placeholders before."""
+        if IS_VERSION_4:
+            super()._convert_model_for_quantization(model)
+
     def update_weight_conversions(self, weight_conversions: list[Any], model: Any = None) -> list[Any]:
         """Transformers 5, before it loads: the model's own conversions rename the tensors of the files.
         model: given from 5.21 on."""
@@ -102,6 +108,8 @@ class Quantizer(HfQuantizer):
         checkpoint = Checkpoint.of_files(self._files, rename, model.base_model_prefix)
         self._format.names_in_files = checkpoint.modules()
         experts.put(checkpoint, partial(self._activation, model))
+        if self.pre_quantized:
+            super()._convert_model_for_quantization(model)
         self._place(model, checkpoint)
         return experts.conversions
 
