@@ -92,7 +92,8 @@ def run(
         rows, step = len(own), 1 << max(len(own).bit_length() - 4, 0)
         token, place = torch.cat([own, own[-1:].expand(-rows % step, 2)]).T
         routed = x[token], index[token, place, None] - first, weights[token, place, None]
-        made = run(*routed, up, down, up_columns, down_columns, gate, dtype=torch.float32)
+        of_sums = wanted if top_k == 1 else torch.float32  # with one expert there is nothing to add
+        made = run(*routed, up, down, up_columns, down_columns, gate, dtype=of_sums)
         y = made.new_zeros(tokens, down.out_features)
         return y.index_add_(0, token[:rows], made[:rows]).to(wanted)
     y = x.new_empty((tokens, down.out_features), dtype=wanted if wanted in _SHORT else torch.float32)
