@@ -35,6 +35,7 @@ MIXTURES: dict[str, tuple[str, dict[str, int]]] = {  # the folder and how it is 
     "Mixtral, GPTQ, whole experts": ("Mixtral", EXPERT),
     "Qwen3Moe, act-order, whole experts": ("Qwen3Moe", EXPERT),
     "GptOss, MXFP4, whole experts": ("GptOss", EXPERT),
+    "Llama4Text, GPTQ, parts of experts": ("Llama4Text", TENSOR),
 }
 
 
@@ -111,7 +112,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("parallel")
     for kind, make in KINDS.items():
         save(folder / kind, llama(**SIZES), *make())
-    for kind, act_order in (("Mixtral", False), ("Qwen3Moe", True)):
+    for kind, act_order in (("Mixtral", False), ("Qwen3Moe", True), ("Llama4Text", False)):
         model = mixture(kind, intermediate_size=256, moe_intermediate_size=256)
         save_mixture(folder / kind, model, *gptq(act_order=act_order))
     (folder / "GptOss").mkdir()

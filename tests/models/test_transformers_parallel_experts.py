@@ -178,6 +178,20 @@ def in_steps(mesh: Any) -> None:
             assert_near(part(*given), whole(*given))
 
 
+def rows(mesh: Any) -> None:
+    """Llama 4's experts have rows of all tokens."""
+    model = mixture("Llama4Text", intermediate_size=WIDTH)
+    zemm.torch.quantize_(model, group=32, filter=lambda _, name: "experts" in name)
+    whole, given = model.model.layers[1].feed_forward.experts, tokens(EXPERTS * 5, 1)[0]
+    given[::3] = 0
+    for style in STYLES.values():
+        assert_near(applied(style(), whole, mesh)(given), whole(given))
+    expected = logits(model)
+    cut = parallelize(model, mesh)
+    assert list(cut.values()) == 2 * ["moe_tp_experts"]
+    assert_near(logits(model), expected)
+
+
 def columns(mesh: Any) -> None:
     """In another order each expert has its own."""
     whole = copy.deepcopy(experts_of(model_of("Mixtral")))
@@ -216,7 +230,7 @@ def refused(mesh: Any) -> None:
 
 
 CASES: dict[str, Callable[[Any], None]] = {
-    case.__name__: case for case in (compiled, few_tokens, in_steps, columns, refused)
+    case.__name__: case for case in (compiled, few_tokens, in_steps, rows, columns, refused)
 }
 for _kind in MODELS:
     for _style in STYLES:
