@@ -2,6 +2,7 @@
 // The backend for ggml: a library with a device of type ACCEL, which has no memory of its own. It multiplies
 // by weights where ggml's CPU device has them, and whatever it cannot do, that device does.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -19,20 +20,21 @@ using namespace zemm_ggml;
 
 namespace {
 
-// From so many rows on it is faster than ggml (docs/ggml.md): where it packs weights for each product, where
-// ggml multiplies by these with AMX, where they are experts, whose rows ggml multiplies slower, and where it
-// keeps weights.
-constexpr int64_t usual_rows = 96, usual_rows_of_amx = 256, usual_rows_of_experts = 32,
-                  usual_rows_of_kept = 32;
+// Products by how fast ggml is, and from how many rows on zemm is faster (docs/ggml.md): where it packs
+// weights for each product, and where it keeps them. ggml multiplies the rows of experts slower than others,
+// and by weights for AMX faster. K-quants, which have the larger parameters, take zemm longer to pack.
+enum kind { usual, of_experts, for_amx, k_quants_for_amx, kinds };
+constexpr std::array<int64_t, kinds> rows_where_packed = {96, 32, 256, 512},
+                                     rows_where_kept = {32, 32, 256, 256};
 constexpr uint8_t guid[16] = {0x7a, 0x65, 0x6d, 0x6d, 0x2d, 0x67, 0x67, 0x6d,
                               0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x64};
 
 struct state {
     ggml::reg reg{};
     ggml::device device{};
-    bool keeps_weights = false; // in a second copy, in zemm's layout
-    int64_t least_rows = 0, least_rows_of_amx = 0, least_rows_of_experts = 0; // fewer are left to ggml
-    bool has_all_types = false; // also those that ggml is as fast with
+    bool keeps_weights = false;              // in a second copy, in zemm's layout
+    std::array<int64_t, kinds> least_rows{}; // fewer are left to ggml
+    bool has_all_types = false;              // also those that ggml is as fast with
     std::atomic<bool> has_no_engine{false};
     report all;
 };
@@ -214,10 +216,12 @@ ggml::buffer_type *device_buffer_type(ggml::device *) {
     return api.backend_cpu_buffer_type();
 }
 
-int64_t least_rows(const ggml::tensor *node) {
+kind kind_of(const ggml::tensor *node) {
     if (has_experts(node))
-        return the_state->least_rows_of_experts;
-    return is_for_amx(node->src[0]) ? the_state->least_rows_of_amx : the_state->least_rows;
+        return of_experts;
+    if (!is_for_amx(node->src[0]))
+        return usual;
+    return find_format(node->src[0]->type)->scales == zemm_f32 ? k_quants_for_amx : for_amx;
 }
 
 // Why the product is left to ggml.
@@ -233,7 +237,7 @@ reason why_not(const ggml::tensor *node) {
     if (!is_readable(w, f))
         return reason::not_readable;
     // Weights that have no memory yet get an answer for all rows: ggml's tests ask then.
-    if (buffer_of(w) && rows_of_a_matrix(node) < least_rows(node))
+    if (buffer_of(w) && rows_of_a_matrix(node) < the_state->least_rows[kind_of(node)])
         return reason::few_rows;
     return reason::none;
 }
@@ -300,28 +304,25 @@ bool read_keeps_weights() {
     return value == "twice";
 }
 
-// GGML_ZEMM_LEAST_ROWS, a positive number.
-int64_t read_least_rows(int64_t usual) {
+// GGML_ZEMM_LEAST_ROWS, a positive number, for all kinds.
+std::array<int64_t, kinds> read_least_rows(bool keeps_weights) {
     const char *const text = std::getenv("GGML_ZEMM_LEAST_ROWS");
     if (!text || !*text)
-        return usual;
+        return keeps_weights ? rows_where_kept : rows_where_packed;
     char *end = nullptr;
     const long long number = std::strtoll(text, &end, 10);
     if (*end || number < 1)
         throw std::runtime_error(std::string("GGML_ZEMM_LEAST_ROWS is '") + text +
                                  "', not a positive number");
-    return number;
+    std::array<int64_t, kinds> all;
+    all.fill(number);
+    return all;
 }
 
 state *make_state() {
     auto made = std::make_unique<state>();
     made->keeps_weights = read_keeps_weights();
-    const auto rows = [&](int64_t usual) {
-        return read_least_rows(made->keeps_weights ? usual_rows_of_kept : usual);
-    };
-    made->least_rows = rows(usual_rows);
-    made->least_rows_of_amx = rows(usual_rows_of_amx);
-    made->least_rows_of_experts = rows(usual_rows_of_experts);
+    made->least_rows = read_least_rows(made->keeps_weights);
     made->has_all_types = is_set("GGML_ZEMM_ALL_TYPES");
     made->reg = {api.interface(), {reg_name, device_count, get_device, get_proc_address}, nullptr};
     ggml::device_i functions{};
@@ -354,11 +355,12 @@ ggml::reg *init(void *caller) {
         if (!the_state)
             the_state = make_state();
         log(ggml::log_info,
-            "multiplies %lld rows and more by quantised weights (of an expert %lld, by weights for AMX %lld), "
+            "multiplies %lld rows and more by quantised weights (of an expert %lld, by weights for AMX "
+            "%lld), "
             "ggml's CPU device fewer",
-            static_cast<long long>(the_state->least_rows),
-            static_cast<long long>(the_state->least_rows_of_experts),
-            static_cast<long long>(the_state->least_rows_of_amx));
+            static_cast<long long>(the_state->least_rows[usual]),
+            static_cast<long long>(the_state->least_rows[of_experts]),
+            static_cast<long long>(the_state->least_rows[for_amx]));
         return &the_state->reg;
     } catch (const std::exception &e) {
         refusal() = e.what();
