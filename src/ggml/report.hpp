@@ -15,16 +15,7 @@
 namespace zemm_ggml {
 
 // Why a product is left to ggml.
-enum class reason {
-    none,
-    no_engine,
-    other_type,
-    no_gain,
-    few_rows,
-    made_in_graph,
-    not_readable,
-    last
-};
+enum class reason { none, no_engine, other_type, no_gain, few_rows, made_in_graph, not_readable, last };
 
 class report {
 public:

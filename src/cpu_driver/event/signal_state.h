@@ -47,7 +47,7 @@ public:
 
     void set_by_host();
     void set_by_host(uint64_t start, uint64_t end); // of what the host has done, as its timestamps
-    void set_failed(); // the command that was to signal could not be started
+    void set_failed();                              // the command that was to signal could not be started
     void add_producer(NewProducer &&producer) noexcept;
     void reset();
     void start_anew(); // resets it and forgets its producers: only later ones count
