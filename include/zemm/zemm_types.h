@@ -86,7 +86,7 @@ typedef enum {
 } zemm_stream_flags_t;
 
 /* Threads of the program, as in oneDNN's threadpool_iface, whose methods these functions are. They get `pool`
- * as their first argument, may be called by any thread that executes a primitive, and must not throw. */
+ * as their first argument, may be called by any thread, and must not throw. */
 typedef struct {
     /* How many threads parallel_for() has, the one that calls it included. */
     int (*get_num_threads)(void *pool);

@@ -37,11 +37,8 @@ void set_cpu_threads(int most) {
         fail(zemm_unimplemented, "the OpenCL CPU runtime takes no limit of %d threads", most);
 }
 
-void lend_threads(ze_command_list_handle_t list, const zemm_threadpool_t &pool) {
-    check(own_function<ze_result_t(ze_command_list_handle_t, const zemm_threadpool_t *)>(
-              "zeCpuSetThreadpool")(list, &pool),
-          "zeCpuSetThreadpool");
-}
+threadpool_desc::threadpool_desc(const zemm_threadpool_t &lent)
+    : stype(ze_structure_type_t(own_function<uint32_t()>("zeCpuGetThreadpoolType")())), pool(lent) {}
 
 void warn_of_thread_variables() {
     const auto check = [](const char *name, uint32_t least, uint32_t most, const char *what) {

@@ -12,8 +12,15 @@ namespace zemm::ze {
 // that takes no limit.
 void set_cpu_threads(int most);
 int cpu_threads();
-// The pool's threads compute the list's launches. Throws as set_cpu_threads() does.
-void lend_threads(ze_command_list_handle_t list, const zemm_threadpool_t &pool);
+// What is behind the descriptor of a list of the CPU device whose launches the pool's threads compute. Throws
+// as set_cpu_threads() does.
+struct threadpool_desc {
+    explicit threadpool_desc(const zemm_threadpool_t &lent);
+
+    ze_structure_type_t stype;
+    const void *pNext = nullptr;
+    zemm_threadpool_t pool;
+};
 // Warns in the log of a wrong ZEMM_NUM_THREADS or ZEMM_SPIN_US.
 void warn_of_thread_variables();
 

@@ -2,8 +2,6 @@
 // Appends work to an immediate command list, waits for it and reads its timestamps.
 #include "ze/stream.hpp"
 
-#include "ze/cpu_threads.hpp"
-
 #include <algorithm>
 #include <unordered_map>
 
@@ -48,11 +46,12 @@ owned_list new_list(const device &dev, bool &ordered) {
 
 // A list that a launch has left before its append returns. libze_cpu runs launches of few work-groups on the
 // thread that appends them then (docs/level_zero.md).
-owned_list new_brief_list(const device &dev) {
+owned_list new_brief_list(const device &dev, const threadpool_desc *lent = nullptr) {
     auto desc = structure<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
     desc.ordinal = dev.compute_queue_ordinal;
     desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
     desc.priority = ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
+    desc.pNext = lent;
     ze_command_list_handle_t list = nullptr;
     check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list),
           "zeCommandListCreateImmediate");
@@ -109,11 +108,10 @@ stream::stream(std::shared_ptr<device> dev, ze_command_list_handle_t list, bool 
     impl_->barrier_first = true;
 }
 
-stream::stream(std::shared_ptr<device> dev, const zemm_threadpool_t &pool)
-    : device_(std::move(dev)), impl_(std::make_unique<impl>(*device_)), own_list_(new_brief_list(*device_)),
-      list_(own_list_.get()), profiling_(false) {
+stream::stream(std::shared_ptr<device> dev, const threadpool_desc &lent)
+    : device_(std::move(dev)), impl_(std::make_unique<impl>(*device_)),
+      own_list_(new_brief_list(*device_, &lent)), list_(own_list_.get()), profiling_(false) {
     impl_->ordered = impl_->is_computed_here = true;
-    lend_threads(list_, pool);
 }
 
 stream::~stream() {

@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "ze/buffer.hpp"
+#include "ze/cpu_threads.hpp"
 #include "ze/device.hpp"
 #include "ze/module.hpp"
 
@@ -27,8 +28,8 @@ public:
     stream(std::shared_ptr<device> dev, bool profiling); // owns its list
     stream(std::shared_ptr<device> dev, ze_command_list_handle_t list,
            bool profiling); // interop: the caller's list
-    // The caller's threads compute. dev: the CPU device of zemm's driver; throws unimplemented if it is not.
-    stream(std::shared_ptr<device> dev, const zemm_threadpool_t &pool);
+    // The caller's threads compute. dev: the CPU device.
+    stream(std::shared_ptr<device> dev, const threadpool_desc &lent);
     ~stream();
     stream(const stream &) = delete;
     stream &operator=(const stream &) = delete;

@@ -14,14 +14,14 @@
 #include "opencl/runtime.h"
 #include "opencl/thread_limit.h"
 #include "process/fork_gate.h"
-#include "queue/command_list.h"
 #include "stream/all_streams.h"
 #include "stream/crew.h"
+#include "stream/threadpool.h"
 
 extern "C" {
 ze_result_t zeCpuSetThreadLimit(uint32_t most);
 uint32_t zeCpuGetThreadLimit();
-ze_result_t zeCpuSetThreadpool(ze_command_list_handle_t list, const ze_cpu::Threadpool *pool);
+uint32_t zeCpuGetThreadpoolType();
 }
 
 namespace ze_cpu {
@@ -61,7 +61,7 @@ void *function_of(std::string_view name) {
         return reinterpret_cast<void *>(&own);
     OWN_FUNCTION(zeCpuSetThreadLimit)
     OWN_FUNCTION(zeCpuGetThreadLimit)
-    OWN_FUNCTION(zeCpuSetThreadpool)
+    OWN_FUNCTION(zeCpuGetThreadpoolType)
 #undef OWN_FUNCTION
 #define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, function)                                                                          \
@@ -207,7 +207,7 @@ extern "C" __attribute__((visibility("default"))) const char *zeCpuGetLastError(
 }
 
 /// Not part of Level Zero: the most threads that compute at the same time, 0 for one for each CPU. Programs
-/// get these two by zeDriverGetExtensionFunctionAddress, once the driver is initialised.
+/// get these functions by zeDriverGetExtensionFunctionAddress, once the driver is initialised.
 extern "C" ze_result_t zeCpuSetThreadLimit(uint32_t most) {
     return ze_cpu::set_thread_limit(most, reinterpret_cast<const void *>(ze_cpu::opencl().clCreateContext))
                ? ZE_RESULT_SUCCESS
@@ -218,4 +218,10 @@ extern "C" ze_result_t zeCpuSetThreadLimit(uint32_t most) {
 extern "C" uint32_t zeCpuGetThreadLimit() {
     const uint32_t all = ze_cpu::runtime().info.compute_units, most = ze_cpu::thread_limit();
     return most ? std::min(most, all) : all;
+}
+
+/// The stype of ze_cpu::ThreadpoolDesc. Loaders may hand out handles of their own, which such functions could
+/// not take; but they pass on the chain of a descriptor as it is.
+extern "C" uint32_t zeCpuGetThreadpoolType() {
+    return ze_cpu::ThreadpoolDesc::type;
 }

@@ -89,6 +89,12 @@ ze_result_t zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device
     auto list = std::make_unique<_ze_command_list_handle_t>();
     list->context = hContext;
     list->queue = *altdesc;
+    list->queue.pNext = nullptr;
+    if (const auto *lent = find_next<const ThreadpoolDesc>(altdesc->pNext, ThreadpoolDesc::type)) {
+        if (!lent->pool.get_num_threads || !lent->pool.parallel_for || !runs_here(*list))
+            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+        list->pool = lent->pool;
+    }
     list->submission = OwnedSubmission::make();
     *phCommandList = list.release();
     return ZE_RESULT_SUCCESS;
@@ -157,13 +163,3 @@ ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(
 }
 
 } // namespace ze_cpu
-
-/// Not part of Level Zero: threads of the program compute what the driver's own would share (crew.h) of the
-/// launches of the list, an immediate one that is synchronous and of high priority.
-extern "C" ze_result_t zeCpuSetThreadpool(ze_command_list_handle_t list, const ze_cpu::Threadpool *pool) {
-    if (!list || !list->submission || !pool || !pool->get_num_threads || !pool->parallel_for ||
-        !ze_cpu::runs_here(*list))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    list->pool = *pool;
-    return ZE_RESULT_SUCCESS;
-}

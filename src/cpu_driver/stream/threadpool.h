@@ -3,6 +3,8 @@
 // Threads of the program, which it lends to an immediate list.
 #pragma once
 
+#include <level_zero/ze_api.h>
+
 #include "job.h"
 
 namespace ze_cpu {
@@ -17,6 +19,15 @@ struct Threadpool {
     /// Does all of the job, on this thread and on those of the pool. Returns false, and has done nothing, if
     /// the job has too many items.
     bool run(Job &job) const;
+};
+
+/// Behind the descriptor of an immediate list that is synchronous and of high priority: threads of the
+/// program compute what the driver's own would share (crew.h) of its launches. Not part of Level Zero.
+struct ThreadpoolDesc {
+    static constexpr auto type = ze_structure_type_t(0x7a650001);
+    ze_structure_type_t stype;
+    const void *pNext;
+    Threadpool pool;
 };
 
 } // namespace ze_cpu

@@ -204,6 +204,51 @@ TEST(events_of_group_functions) {
     CHECK(counts[63] == 1 && counts[0] == 1001);
 }
 
+/// A list computes with the threads that the program lends it: here by calls one after the other.
+TEST(lent_threads) {
+    struct Lent {
+        int threads, calls;
+    } lent{3, 0};
+    struct {
+        ze_structure_type_t stype;
+        const void *pNext;
+        int (*get_num_threads)(void *);
+        void (*parallel_for)(void *, int, void (*)(int, int, void *), void *);
+        void *pool;
+    } chained{ze_structure_type_t(0x7a650001), nullptr,
+              [](void *pool) { return static_cast<Lent *>(pool)->threads; },
+              [](void *pool, int n, void (*work)(int, int, void *), void *argument) {
+                  CHECK(n == static_cast<Lent *>(pool)->threads);
+                  for (int i = 0; i < n; i++, static_cast<Lent *>(pool)->calls++)
+                      work(i, n, argument);
+              },
+              &lent};
+    uint32_t (*type)() = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeCpuGetThreadpoolType",
+                                              reinterpret_cast<void **>(&type)));
+    CHECK(type() == chained.stype);
+    auto desc = of_type<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
+    desc.pNext = &chained;
+    ze_command_list_handle_t refused = nullptr;
+    REFUSED(INVALID_ARGUMENT, ze.zeCommandListCreateImmediate(context, device, &desc, &refused));
+    desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+    desc.priority = ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
+    const auto own = made(ze.zeCommandListCreateImmediate, context, device, &desc);
+    chained.parallel_for = nullptr; // the list has a copy
+    REFUSED(INVALID_ARGUMENT, ze.zeCommandListCreateImmediate(context, device, &desc, &refused));
+    const auto kernel = make_kernel("count_groups", loaded("launches.spv"));
+    const auto counts = zeros<int>(1000 * sizeof(int));
+    set_arg(kernel, 0, counts);
+    set_arg(kernel, 1, 1000);
+    set_arg(kernel, 2, 1);
+    launch(own, kernel, 1000, 1);
+    CHECK(lent.calls == 3);
+    for (int times = 2; times <= 10; times++)
+        launch(own, kernel, 1000, 1);
+    for (int i = 0; i < 1000; i++)
+        CHECK(counts[i] == 10);
+}
+
 /// The kernel itself runs on other lists, in larger work-groups, from an offset on, and where the function
 /// asks for its work-item or has other parameters.
 TEST(no_group_functions) {
