@@ -85,15 +85,16 @@ typedef enum {
     zemm_stream_profiling = 4 /* keep execution times, see zemm_query_profiling_data() */
 } zemm_stream_flags_t;
 
-/* Threads of the program, as in oneDNN's threadpool_iface, whose methods these functions are. They get `pool`
- * as their first argument, may be called by any thread, and must not throw. */
+/* What a threadpool calls for each i from 0 to n - 1. */
+typedef void (*zemm_work_t)(int i, int n, void *argument);
+
+/* Threads of the program, as in oneDNN's threadpool_iface, whose methods these functions are. They may be
+ * called by any thread, and must not throw. parallel_for() calls work(i, n, argument) for each i from 0 to n
+ * - 1, in any order and on any threads, and returns when all calls have returned. */
 typedef struct {
-    /* How many threads parallel_for() has, the one that calls it included. */
-    int (*get_num_threads)(void *pool);
-    /* Calls work(i, n, argument) for all i from 0 to n - 1, in any order and on any threads, and returns when
-     * all calls have returned. */
-    void (*parallel_for)(void *pool, int n, void (*work)(int i, int n, void *argument), void *argument);
-    void *pool;
+    int (*get_num_threads)(void *pool); /* the one that calls parallel_for() included */
+    void (*parallel_for)(void *pool, int n, zemm_work_t work, void *argument); /* waits for its calls */
+    void *pool; /* the first argument of both */
 } zemm_threadpool_t;
 
 /* Limits that zemm_engine_measure_peak() measures: operations per second, of which a multiply-add is two, or
