@@ -90,7 +90,7 @@ def awq(group: int = GROUP, symmetric: bool = False) -> tuple[dict[str, Any], St
         "quant_method": "awq",
         "bits": 4,
         "group_size": group,
-        "zero_point": True,
+        "zero_point": not symmetric,
         "version": "gemm",
         "modules_to_not_convert": None,
     }

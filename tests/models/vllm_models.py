@@ -99,6 +99,7 @@ CASES = {
     "GPTQ, not symmetric": Case(gptq(), refused="sym=False"),
     "GPTQ, 8 bits": Case(gptq(bits=8, symmetric=True), refused="does not support weight_bits = uint8b128"),
     "AWQ": Case(awq(), kind="Qwen2"),
+    "AWQ, no zero points": Case(awq(symmetric=True)),
     "W4A16": Case(compressed("W4A16")),
     "W4A16, zero points": Case(compressed({"weights": {**WEIGHTS, "symmetric": False}})),
     "W4A16, VLLM_CPU_INT4_W4A8=1": Case(compressed({"weights": WEIGHTS}), "float32", quantises=True),

@@ -64,7 +64,7 @@ CASES = [
     for weight in ("uint4", "uint8", "uint4b8", "uint8b128")
     for layout in ("compressed-tensors", "gptq")
     for group in (GROUP, -1)
-]
+] + [("uint4", "awq without zero points", GROUP)]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -75,12 +75,12 @@ def test_weights_of_few_bits(
 ) -> None:
     kind, _ = registered(monkeypatch)
     rng, bits = np.random.default_rng(1), 8 if weight.startswith("uint8") else 4
-    groups, has_points = K // group if group > 0 else 1, "b" not in weight
+    groups, has_points = K // group if group > 0 else 1, "b" not in weight and "awq" not in layout
     codes = rng.integers(0, 2**bits, (n, K))
     scales = torch.from_numpy(2.0 ** rng.integers(-6, -3, (n, groups))).to(dtype)
     points = rng.integers(0, 2**bits, (n, groups)) if has_points else np.full((n, groups), 2 ** (bits - 1))
     layer = torch.nn.Module()
-    if layout == "gptq":  # [K / 8, N], [G, N], [G, N / 8]
+    if layout != "compressed-tensors":  # [K / 8, N], [G, N], [G, N / 8]
         layer.w = parameter(words(codes, bits).T.contiguous(), input_dim=0, output_dim=1, packed_dim=0)
         layer.s = parameter(scales.T.contiguous(), input_dim=0, output_dim=1)
         layer.zp = parameter(words(points.T, bits), output_dim=1, packed_dim=1)

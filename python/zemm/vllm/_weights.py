@@ -35,6 +35,8 @@ def check_fields(config: type[Any], members: set[str]) -> None:
 
 def layer_of(weight_type: Any, values: torch.Tensor, scales: Any, zero_points: Any, **options: Any) -> Linear:
     """The layer of codes [.., N, K] and scales [.., N, G]. zero_points: codes [.., G, N], or None."""
+    if zero_points is None and weight_type == scalar_types.uint4:
+        weight_type = scalar_types.uint4b8  # so does vLLM: AWQ without them means 8
     data_type, flip = WEIGHTS[weight_type]
     values = values ^ flip if flip else values
     if zero_points is not None:
