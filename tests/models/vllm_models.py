@@ -118,6 +118,8 @@ CASES = {
     "experts, saved, 8 bits": Case({"bits": 8, "group": None, "symmetric": True}, kind="Mixtral"),
     "experts, W4A16, zero points": Case(with_float_gates({**WEIGHTS, "symmetric": False}), kind="Qwen3Moe"),
     "experts, GPTQ": Case(gptq(symmetric=True), kind="Mixtral"),
+    "experts, AWQ": Case(awq(), kind="Qwen3Moe"),
+    "experts, AWQ, no zero points": Case(awq(symmetric=True), kind="Mixtral"),
     "experts, W4A16, VLLM_CPU_INT4_W4A8=1": Case(
         compressed({"weights": WEIGHTS}), "float32", kind="Mixtral", quantises=True
     ),

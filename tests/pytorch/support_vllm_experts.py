@@ -161,8 +161,39 @@ class AutoGPTQMoEMethod(FusedMoEMethodBase):
         }
 
 
+@dataclass
+class AutoAWQConfig:
+    weight_bits: int = 4
+    group_size: int = 32
+    zero_point: bool = True
+    quant_type = ScalarType("uint4")
+
+    def get_quant_method(self, moe: FusedMoEConfig) -> Any:
+        """With other arguments than vLLM's."""
+        from vllm.model_executor.layers.quantization.auto_awq import AutoAWQMoEMethod
+
+        return AutoAWQMoEMethod(self, moe)
+
+
+class AutoAWQMoEMethod(FusedMoEMethodBase):
+    quant_config: AutoAWQConfig
+
+    def __init__(self, quant_config: Any, moe: Any) -> None:
+        super().__init__(moe)
+        look_for_kernel()
+
+    def parts(self, n: int, k: int, dtype: Any) -> dict[str, tuple[tuple[int, ...], Any]]:
+        groups = k // self.quant_config.group_size
+        return {
+            "qweight": ((k, n // 8), torch.int32),
+            "scales": ((groups, n), dtype),
+            "qzeros": ((groups, n // 8), torch.int32),
+        }
+
+
 LAYERS = "vllm.model_executor.layers"
 GPTQ = f"{LAYERS}.quantization.auto_gptq"
+AWQ = f"{LAYERS}.quantization.auto_awq"
 COMPRESSED = f"{LAYERS}.quantization.compressed_tensors"
 CHOICE = f"{COMPRESSED}.compressed_tensors_moe.compressed_tensors_moe"
 WNA16 = f"{CHOICE}_wna16"
@@ -174,6 +205,7 @@ MODULES: dict[str, dict[str, Any]] = {
     CONFIG: {"FusedMoEConfig": FusedMoEConfig, "FusedMoEParallelConfig": FusedMoEParallelConfig},
     f"{LAYERS}.quantization": {},
     GPTQ: {"AutoGPTQConfig": AutoGPTQConfig, "AutoGPTQMoEMethod": AutoGPTQMoEMethod},
+    AWQ: {"AutoAWQConfig": AutoAWQConfig, "AutoAWQMoEMethod": AutoAWQMoEMethod},
     COMPRESSED: {},
     f"{COMPRESSED}.compressed_tensors_moe": {},
     CHOICE: {"CompressedTensorsMoEMethod": CompressedTensorsMoEMethod},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm.vllm: experts of compressed-tensors and GPTQ as vLLM loads them, by a stand-in of its interface."""
+"""zemm.vllm: experts of compressed-tensors, GPTQ and AWQ as vLLM loads them, by stand-ins for it."""
 
 import copy
 import importlib
@@ -11,11 +11,12 @@ import pytest
 import support_vllm
 import support_vllm_experts as interface
 from support_torch import torch
-from support_vllm_experts import AutoGPTQConfig, QuantizationArgs
+from support_vllm_experts import AutoAWQConfig, AutoGPTQConfig, QuantizationArgs
 from test_torch_vllm import words
 from zemm.vllm import register
 
 E, K, INNER = 3, 64, 32
+AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]
 ACTIVATIONS = {
     "SILU": torch.nn.functional.silu,
     "GELU": torch.nn.functional.gelu,
@@ -35,10 +36,15 @@ def registered(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     assert not caplog.records
 
 
+def awq_words(codes: np.ndarray) -> Any:
+    """Codes packed along the last dimension in AWQ's order."""
+    return words(codes.reshape(*codes.shape[:-1], -1, 8)[..., AWQ_ORDER], 4)[..., 0]
+
+
 def method_of(quant: Any, **changes: Any) -> Any:
     """What vLLM makes for experts of K inputs, and INNER features between their products."""
     moe = interface.FusedMoEConfig(**({"hidden_dim": K, "intermediate_size_per_partition": INNER} | changes))
-    if isinstance(quant, AutoGPTQConfig):
+    if isinstance(quant, AutoGPTQConfig | AutoAWQConfig):
         return quant.get_quant_method(moe)
     return interface.CompressedTensorsMoEMethod.get_moe_method(quant, moe)
 
@@ -55,19 +61,23 @@ def loaded(method: Any, bits: int, symmetric: bool = True) -> tuple[Any, dict[st
     layer, rng, real = created(method), np.random.default_rng(5), {}
     for name, n, k in (("w13", 2 * INNER, K), ("w2", K, INNER)):
         parts = {key.removeprefix(f"{name}_"): p for key, p in layer.named_parameters() if f"{name}_" in key}
-        is_gptq = "qweight" in parts
-        groups = parts["scales"].shape[1] if is_gptq else parts["weight_scale"].shape[2]
+        is_awq, is_gptq = isinstance(method, interface.AutoAWQMoEMethod), "bias" in parts
+        groups = parts["weight_scale"].shape[2] if "weight_scale" in parts else parts["scales"].shape[1]
         codes = rng.integers(0, 2**bits, (E, n, k))
         scales = 2.0 ** rng.integers(-6, -3, (E, n, groups)) / 2 ** (bits - 4)
         middle = np.full((E, n, groups), 2 ** (bits - 1))
         points = middle if symmetric else rng.integers(0, 2**bits, middle.shape)
-        if is_gptq:
+        if is_awq:
+            parts["qweight"].copy_(awq_words(codes.transpose(0, 2, 1)))
+            parts["qzeros"].copy_(awq_words(points.transpose(0, 2, 1)))
+            parts["scales"].copy_(torch.from_numpy(scales).mT)
+        elif is_gptq:
             parts["qweight"].copy_(words(codes, bits).mT)
             parts["scales"].copy_(torch.from_numpy(scales).mT)
         else:
             parts["weight_packed"].copy_(words(codes, bits))
             parts["weight_scale"].copy_(torch.from_numpy(scales))
-        if not symmetric:
+        if "weight_zero_point" in parts:
             parts["weight_zero_point"].copy_(words(points.transpose(0, 2, 1), bits).mT)
         spread = [np.repeat(a, k // groups, 2) for a in (scales, points)]
         real[name] = torch.from_numpy(spread[0] * (codes - spread[1]))
@@ -126,6 +136,14 @@ def test_gptq(bits: int, group: int) -> None:
 
 
 @pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("has_points", [True, False])
+@pytest.mark.parametrize(("group", "dtype"), [(32, torch.float32), (16, torch.bfloat16)])
+def test_awq(has_points: bool, group: int, dtype: Any) -> None:
+    method = method_of(AutoAWQConfig(4, group, has_points), in_dtype=dtype)
+    check(method, *loaded(method, 4, symmetric=not has_points))
+
+
+@pytest.mark.usefixtures("registered")
 def test_one_node() -> None:
     """torch.compile keeps the experts of a layer together."""
     method = method_of(QuantizationArgs())
@@ -140,12 +158,17 @@ def test_one_node() -> None:
 
 
 @pytest.mark.usefixtures("registered")
-@pytest.mark.parametrize("quant", [QuantizationArgs, AutoGPTQConfig])
-def test_quantised_activations(monkeypatch: pytest.MonkeyPatch, quant: Any) -> None:
+@pytest.mark.parametrize(
+    ("quant", "bits", "activation"),
+    [(kind, 4, "int8") for kind in (QuantizationArgs, AutoGPTQConfig, AutoAWQConfig)]
+    + [(kind, 8, "f32") for kind in (QuantizationArgs, AutoGPTQConfig)],
+)
+def test_quantised_activations(
+    monkeypatch: pytest.MonkeyPatch, quant: Any, bits: int, activation: str
+) -> None:
     monkeypatch.setenv("VLLM_CPU_INT4_W4A8", "1")
-    for bits, activation in ((4, "int8"), (8, "f32")):
-        layer, _ = loaded(method_of(quant(bits)), bits)
-        assert {part.layer.activation for part in (layer.zemm.up, layer.zemm.down)} == {activation}
+    layer, _ = loaded(method_of(quant(bits)), bits)
+    assert {part.layer.activation for part in (layer.zemm.up, layer.zemm.down)} == {activation}
 
 
 PARALLEL = interface.FusedMoEParallelConfig
@@ -154,6 +177,7 @@ LEFT: list[tuple[Any, dict[str, Any], str]] = [
     (AutoGPTQConfig(3), {}, "weights of 4 and 8 bits, not of 3"),
     (QuantizationArgs(actorder="group"), {}, "takes no g_idx of experts"),
     (AutoGPTQConfig(desc_act=True), {}, "takes no g_idx of experts"),
+    (AutoAWQConfig(group_size=-1), {}, "no scales of whole columns for experts of AWQ"),
     (QuantizationArgs(), {"in_dtype": torch.float64}, "takes activations of"),
     (AutoGPTQConfig(), {"moe_backend": "triton"}, "told to compute experts by triton"),
     (QuantizationArgs(), {"activation": interface.MoEActivation.SWIGLUOAI}, "gelu_tanh, not swigluoai"),
@@ -162,6 +186,7 @@ LEFT: list[tuple[Any, dict[str, Any], str]] = [
     (QuantizationArgs(), {"is_lora_enabled": True}, "without biases and adapters"),
     (AutoGPTQConfig(), {"moe_parallel_config": PARALLEL(use_ep=True)}, "not some of the experts or tokens"),
     (QuantizationArgs(), {"moe_parallel_config": PARALLEL(dp_size=2)}, "not some of the experts or tokens"),
+    (AutoAWQConfig(), {"has_bias": True}, "without biases"),
     (QuantizationArgs(), {"intermediate_size_per_partition": 36}, "multiples of 8, not 64 and 36"),
 ]
 
@@ -173,9 +198,13 @@ def test_what_is_left_to_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(NotImplementedError, match=f"{reason}.*vLLM itself says: No WNA16 MoE backend"):
             method_of(quant, **moe)
     monkeypatch.setattr(interface, "look_for_kernel", lambda: None)
-    own = interface.AutoGPTQMoEMethod, interface.CompressedTensorsWNA16MoEMethod
+    own = (
+        interface.AutoGPTQMoEMethod,
+        interface.AutoAWQMoEMethod,
+        interface.CompressedTensorsWNA16MoEMethod,
+    )
     assert all(type(method_of(quant, **moe)) in own for quant, moe, _ in LEFT)
-    for quant in (QuantizationArgs(), AutoGPTQConfig()):
+    for quant in (QuantizationArgs(), AutoGPTQConfig(), AutoAWQConfig()):
         assert type(copy.deepcopy(method_of(quant))).__name__.startswith("Zemm")
     monkeypatch.setattr(importlib.import_module("vllm.envs"), "VLLM_DISABLED_KERNELS", ["ZemmExperts"])
     assert type(method_of(QuantizationArgs())) in own

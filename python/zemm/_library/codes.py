@@ -91,6 +91,17 @@ def split(packed: NDArray[Any], bits: int) -> Bytes:
     return codes[..., :count]
 
 
+def awq_in_order(packed: Bytes) -> Bytes:
+    """The bytes of AWQ's words of eight values, with the values of a row in its order. The first half of a
+    word has the even columns, the second half the odd ones."""
+    halves = packed.reshape(*packed.shape[:-1], -1, 2, 2)
+    even, odd = halves[..., 0, :], halves[..., 1, :]
+    ordered = np.empty_like(halves)
+    np.bitwise_or(even & 15, odd << 4, out=ordered[..., 0])
+    np.bitwise_or(even >> 4, odd & 0xF0, out=ordered[..., 1])
+    return ordered.reshape(packed.shape)
+
+
 def numbers_of(codes: Bytes, data_type: str) -> NDArray[Any]:
     """The integers for codes with one in each byte: int8 of a signed type, else uint8."""
     if TYPES[data_type].low >= 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experts of compressed-tensors and GPTQ by the interface of vLLM 0.32 and 0.33. Importing this needs vLLM.
+"""Experts of compressed-tensors, GPTQ and AWQ, by the interface of vLLM 0.32 and 0.33, which this imports.
 
 vLLM has no list of methods for experts that a plugin could add to, but names a class for each format. So a
 function takes the place of that class, and gives one that is derived from it. vLLM creates and loads the
@@ -13,13 +13,14 @@ from typing import Any
 import torch
 from vllm import envs
 from vllm.model_executor.layers.fused_moe.config import FusedMoEConfig, FusedMoEParallelConfig
-from vllm.model_executor.layers.quantization import auto_gptq
+from vllm.model_executor.layers.quantization import auto_awq, auto_gptq
 from vllm.model_executor.layers.quantization.compressed_tensors.compressed_tensors_moe import (
     compressed_tensors_moe,
     compressed_tensors_moe_wna16,
 )
 from vllm.scalar_type import scalar_types
 
+from zemm._library.codes import awq_in_order
 from zemm.torch._expert_places import Packed
 from zemm.torch._module import ACTIVATIONS
 from zemm.torch._quant_experts import QuantExperts
@@ -57,7 +58,7 @@ _GATES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
-def _check_interface(theirs: Any, chosen_by: Any, arguments: list[str]) -> None:
+def _check_signatures(theirs: Any, chosen_by: Any, arguments: list[str]) -> None:
     """TypeError: vLLM makes another class than theirs, calls its methods in another way, or describes experts
     in other words."""
     name = theirs.__name__
@@ -75,18 +76,21 @@ def _check_interface(theirs: Any, chosen_by: Any, arguments: list[str]) -> None:
 
 _Compressed: Any = compressed_tensors_moe_wna16.CompressedTensorsWNA16MoEMethod
 _GPTQ: Any = auto_gptq.AutoGPTQMoEMethod
-_check_interface(
+_AWQ: Any = auto_awq.AutoAWQMoEMethod
+_check_signatures(
     _Compressed,
     compressed_tensors_moe.CompressedTensorsMoEMethod.get_moe_method,
     ["weight_quant", "input_quant", "moe", "layer_name"],
 )
-_check_interface(_GPTQ, auto_gptq.AutoGPTQConfig.get_quant_method, ["quant_config", "moe"])
+_check_signatures(_GPTQ, auto_gptq.AutoGPTQConfig.get_quant_method, ["quant_config", "moe"])
+_check_signatures(_AWQ, auto_awq.AutoAWQConfig.get_quant_method, ["quant_config", "moe"])
 
 
 def use_experts() -> None:
     """Have vLLM ask for zemm's methods."""
     compressed_tensors_moe_wna16.CompressedTensorsWNA16MoEMethod = _compressed
     auto_gptq.AutoGPTQMoEMethod = _gptq
+    auto_awq.AutoAWQMoEMethod = _awq
 
 
 def _compressed(weight_quant: Any, input_quant: Any, moe: Any, layer_name: str | None = None) -> Any:
@@ -97,6 +101,13 @@ def _compressed(weight_quant: Any, input_quant: Any, moe: Any, layer_name: str |
 def _gptq(quant_config: Any, moe: Any) -> Any:
     reason = _obstacle(quant_config.weight_bits, quant_config.desc_act, moe)
     return _made(ZemmGPTQExperts, _GPTQ, reason, quant_config, moe)
+
+
+def _awq(quant_config: Any, moe: Any) -> Any:
+    reason = _obstacle(quant_config.weight_bits, False, moe)
+    if reason is None and quant_config.group_size == -1:
+        reason = "vLLM creates no scales of whole columns for experts of AWQ"
+    return _made(ZemmAWQExperts, _AWQ, reason, quant_config, moe)
 
 
 def _made(own: Any, theirs: Any, reason: str | None, *arguments: Any) -> Any:
@@ -213,6 +224,26 @@ class ZemmGPTQExperts(ZemmExperts, _GPTQ):
         weight_type = self.quant_config.quant_type
         options = multiplied(weight_type, self.moe.in_dtype)
         return Packed(layer_of(weight_type, codes(weights, 1), scales.mT, None, **options))
+
+
+class ZemmAWQExperts(ZemmExperts, _AWQ):
+    """AWQ, with or without zero points."""
+
+    def __init__(self, quant_config: Any, moe: Any) -> None:
+        super(_AWQ, self).__init__(moe)  # vLLM's own looks for a kernel
+        self.quant_config, self.input_dtype = quant_config, None
+
+    def _packed(self, layer: Any, name: str) -> Packed:
+        """vLLM has weights [E, K, N / 8], zero points [E, G, N / 8], both in AWQ's order, and scales
+        [E, G, N]."""
+        weights, zero_points = (
+            torch.from_numpy(awq_in_order(codes(getattr(layer, f"{name}_{part}"), 2).numpy()))
+            for part in ("qweight", "qzeros")
+        )
+        points = zero_points if self.quant_config.zero_point else None
+        weight_type, scales = self.quant_config.quant_type, getattr(layer, f"{name}_scales")
+        options = multiplied(weight_type, self.moe.in_dtype)
+        return Packed(layer_of(weight_type, weights, scales, points, transposed=False, **options))
 
 
 class _Activation(torch.nn.Module):

@@ -19,20 +19,20 @@ from zemm.torch._module import ACTIVATIONS
 from zemm.vllm._weights import WEIGHTS, check_fields, codes, engine, free, layer_of, multiplied
 
 
-def _check_interface(base: type[Any], methods: set[str], config: type[Any], members: set[str]) -> None:
+def _check_methods(base: type[Any], methods: set[str], config: type[Any], members: set[str]) -> None:
     """TypeError: vLLM calls other methods of a kernel, or describes a layer in other words."""
     if getattr(base, "__abstractmethods__", None) != methods:
         raise TypeError(f"{base.__name__} has other methods than {', '.join(sorted(methods))}")
     check_fields(config, members)
 
 
-_check_interface(
+_check_methods(
     linear.MPLinearKernel,
     {"get_min_capability", "can_implement", "process_weights_after_loading", "apply_weights"},
     linear.MPLinearLayerConfig,
     {"partition_weight_shape", "weight_type", "act_type", "group_size", "zero_points"},
 )
-_check_interface(
+_check_methods(
     linear.Int8ScaledMMLinearKernel,
     {"is_supported", "can_implement", "process_weights_after_loading", "apply_weights"},
     linear.Int8ScaledMMLinearLayerConfig,

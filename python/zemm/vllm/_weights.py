@@ -33,20 +33,30 @@ def check_fields(config: type[Any], members: set[str]) -> None:
         raise TypeError(f"{config.__name__} has no {', '.join(sorted(missing))}")
 
 
-def layer_of(weight_type: Any, values: torch.Tensor, scales: Any, zero_points: Any, **options: Any) -> Linear:
-    """The layer of codes [.., N, K] and scales [.., N, G]. zero_points: codes [.., G, N], or None."""
+def layer_of(
+    weight_type: Any,
+    values: torch.Tensor,
+    scales: Any,
+    zero_points: Any,
+    *,
+    transposed: bool = True,
+    **options: Any,
+) -> Linear:
+    """The layer of codes [.., N, K] and scales [.., N, G] or, not transposed, [.., K, N] and [.., G, N].
+    zero_points: codes [.., G, N], or None."""
     if zero_points is None and weight_type == scalar_types.uint4:
         weight_type = scalar_types.uint4b8  # so does vLLM: AWQ without them means 8
     data_type, flip = WEIGHTS[weight_type]
     values = values ^ flip if flip else values
     if zero_points is not None:
-        zero_points = torch.from_numpy(split(zero_points.numpy(), TYPES[data_type].bits)).mT
+        zero_points = torch.from_numpy(split(zero_points.numpy(), TYPES[data_type].bits))
+        zero_points = zero_points.mT if transposed else zero_points
     return Linear.from_quantized(
         values.view(torch.int8) if data_type == "s8" else values,
         scales,
         zero_points,
         weights_dtype=data_type,
-        transposed=True,
+        transposed=transposed,
         engine=engine(os.getpid()),
         **options,
     )

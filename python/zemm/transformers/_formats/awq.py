@@ -8,10 +8,9 @@ A word of qweight [K, N / 8] has eight values of one row, whose columns are, fro
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import torch
 
-from zemm._library.codes import split
+from zemm._library.codes import awq_in_order, split
 from zemm.errors import InvalidArgumentsError
 from zemm.torch._expert_places import Place
 from zemm.transformers._formats import words
@@ -44,22 +43,11 @@ class Awq(GroupedFormat):
 
     def weights(self, place: Place, tensors: Tensors) -> Quantized:
         _, group = self.settings_of(place.name)
-        values = _in_order(words.bytes_of(tensors["qweight"]))  # [K, N / 2]
-        zero_points = split(_in_order(words.bytes_of(tensors["qzeros"])), 4)
+        values = awq_in_order(words.bytes_of(tensors["qweight"]))  # [K, N / 2]
+        zero_points = split(awq_in_order(words.bytes_of(tensors["qzeros"])), 4)
         values, zeros, weights_dtype = words.centred(values, zero_points, 4)
         parameters = [tensors["scales"]] + ([zeros] if zeros is not None else [])
         sizes = words.group_sizes(place.in_features, group)
         (scales, *others), uneven = words.common_group(sizes, parameters, place.name)
         zeros = others[0] if others else None
         return Quantized(values, scales, zeros, weights_dtype, transposed=False, group=uneven)
-
-
-def _in_order(data: words.Bytes) -> words.Bytes:
-    """The bytes of words with the values of a row in its order. The first half of a word has the even
-    columns, the second half the odd ones."""
-    halves = data.reshape(*data.shape[:-1], -1, 2, 2)
-    even, odd = halves[..., 0, :], halves[..., 1, :]
-    ordered = np.empty_like(halves)
-    np.bitwise_or(even & 15, odd << 4, out=ordered[..., 0])
-    np.bitwise_or(even >> 4, odd & 0xF0, out=ordered[..., 1])
-    return ordered.reshape(data.shape)
