@@ -50,8 +50,7 @@ zemm_status_t zemm_threadpool_interop_stream_create(zemm_stream_t *stream, zemm_
             fail(zemm_invalid_arguments, "engine is a GPU: threads of the program compute for a CPU");
         if (!threadpool->get_num_threads || !threadpool->parallel_for)
             fail(zemm_invalid_arguments, "threadpool lacks get_num_threads or parallel_for");
-        *stream = new zemm_stream{engine->shared_from_this(),
-                                  ze::stream(engine->device, ze::threadpool_desc(*threadpool))};
+        *stream = new zemm_stream{engine->shared_from_this(), ze::stream(engine->device, *threadpool)};
     });
 }
 

@@ -37,8 +37,14 @@ void set_cpu_threads(int most) {
         fail(zemm_unimplemented, "the OpenCL CPU runtime takes no limit of %d threads", most);
 }
 
-threadpool_desc::threadpool_desc(const zemm_threadpool_t &lent)
-    : stype(ze_structure_type_t(own_function<uint32_t()>("zeCpuGetThreadpoolType")())), pool(lent) {}
+lent_threads::lent_threads(const zemm_threadpool_t &pool)
+    : set_(own_function<void(const zemm_threadpool_t *)>("zeCpuSetThreadpool")) {
+    set_(&pool);
+}
+
+lent_threads::~lent_threads() {
+    set_(nullptr);
+}
 
 void warn_of_thread_variables() {
     const auto check = [](const char *name, uint32_t least, uint32_t most, const char *what) {

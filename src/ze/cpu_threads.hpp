@@ -2,8 +2,6 @@
 // How many threads of the CPU device compute at the same time.
 #pragma once
 
-#include <level_zero/ze_api.h>
-
 #include "zemm/zemm_types.h"
 
 namespace zemm::ze {
@@ -12,14 +10,17 @@ namespace zemm::ze {
 // that takes no limit.
 void set_cpu_threads(int most);
 int cpu_threads();
-// What is behind the descriptor of a list of the CPU device whose launches the pool's threads compute. Throws
-// as set_cpu_threads() does.
-struct threadpool_desc {
-    explicit threadpool_desc(const zemm_threadpool_t &lent);
+// While it exists, the first list of brief launches that this thread creates on the CPU device gets the
+// pool's threads, which compute them. Throws as set_cpu_threads() does.
+class lent_threads {
+public:
+    explicit lent_threads(const zemm_threadpool_t &pool);
+    ~lent_threads();
+    lent_threads(const lent_threads &) = delete;
+    lent_threads &operator=(const lent_threads &) = delete;
 
-    ze_structure_type_t stype;
-    const void *pNext = nullptr;
-    zemm_threadpool_t pool;
+private:
+    void (*const set_)(const zemm_threadpool_t *);
 };
 // Warns in the log of a wrong ZEMM_NUM_THREADS or ZEMM_SPIN_US.
 void warn_of_thread_variables();

@@ -8,6 +8,7 @@
 #include "common/cancellation.hpp"
 #include "common/error.hpp"
 #include "common/fork_gate.hpp"
+#include "ze/cpu_threads.hpp"
 #include "ze/event_pool.hpp"
 
 namespace zemm::ze {
@@ -46,16 +47,20 @@ owned_list new_list(const device &dev, bool &ordered) {
 
 // A list that a launch has left before its append returns. libze_cpu runs launches of few work-groups on the
 // thread that appends them then (docs/level_zero.md).
-owned_list new_brief_list(const device &dev, const threadpool_desc *lent = nullptr) {
+owned_list new_brief_list(const device &dev) {
     auto desc = structure<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
     desc.ordinal = dev.compute_queue_ordinal;
     desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
     desc.priority = ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
-    desc.pNext = lent;
     ze_command_list_handle_t list = nullptr;
     check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list),
           "zeCommandListCreateImmediate");
     return {dev.fn, list};
+}
+
+owned_list new_lent_list(const device &dev, const zemm_threadpool_t &pool) {
+    const lent_threads lent(pool);
+    return new_brief_list(dev);
 }
 
 // Makes a call that blocks until work is done. Meanwhile forks need not wait for this thread, and
@@ -108,9 +113,9 @@ stream::stream(std::shared_ptr<device> dev, ze_command_list_handle_t list, bool 
     impl_->barrier_first = true;
 }
 
-stream::stream(std::shared_ptr<device> dev, const threadpool_desc &lent)
+stream::stream(std::shared_ptr<device> dev, const zemm_threadpool_t &pool)
     : device_(std::move(dev)), impl_(std::make_unique<impl>(*device_)),
-      own_list_(new_brief_list(*device_, &lent)), list_(own_list_.get()), profiling_(false) {
+      own_list_(new_lent_list(*device_, pool)), list_(own_list_.get()), profiling_(false) {
     impl_->ordered = impl_->is_computed_here = true;
 }
 

@@ -12,9 +12,9 @@
 #include <pthread.h>
 
 #include "ze/buffer.hpp"
-#include "ze/cpu_threads.hpp"
 #include "ze/device.hpp"
 #include "ze/module.hpp"
+#include "zemm/zemm_types.h"
 
 namespace zemm::ze {
 
@@ -29,7 +29,7 @@ public:
     stream(std::shared_ptr<device> dev, ze_command_list_handle_t list,
            bool profiling); // interop: the caller's list
     // The caller's threads compute. dev: the CPU device.
-    stream(std::shared_ptr<device> dev, const threadpool_desc &lent);
+    stream(std::shared_ptr<device> dev, const zemm_threadpool_t &pool);
     ~stream();
     stream(const stream &) = delete;
     stream &operator=(const stream &) = delete;

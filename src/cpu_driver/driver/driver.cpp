@@ -21,7 +21,7 @@
 extern "C" {
 ze_result_t zeCpuSetThreadLimit(uint32_t most);
 uint32_t zeCpuGetThreadLimit();
-uint32_t zeCpuGetThreadpoolType();
+void zeCpuSetThreadpool(const ze_cpu::Threadpool *pool);
 }
 
 namespace ze_cpu {
@@ -61,7 +61,7 @@ void *function_of(std::string_view name) {
         return reinterpret_cast<void *>(&own);
     OWN_FUNCTION(zeCpuSetThreadLimit)
     OWN_FUNCTION(zeCpuGetThreadLimit)
-    OWN_FUNCTION(zeCpuGetThreadpoolType)
+    OWN_FUNCTION(zeCpuSetThreadpool)
 #undef OWN_FUNCTION
 #define ZE_CPU_TABLE(getter)
 #define ZE_CPU_HAS(minor, function)                                                                          \
@@ -220,8 +220,9 @@ extern "C" uint32_t zeCpuGetThreadLimit() {
     return most ? std::min(most, all) : all;
 }
 
-/// The stype of ze_cpu::ThreadpoolDesc. Loaders may hand out handles of their own, which such functions could
-/// not take; but they pass on the chain of a descriptor as it is.
-extern "C" uint32_t zeCpuGetThreadpoolType() {
-    return ze_cpu::ThreadpoolDesc::type;
+/// The next immediate list that this thread creates, which is synchronous and of high priority, computes by
+/// the threads of the pool (threadpool.h). NULL: it does not. Loaders may hand out handles of their own, and
+/// their layers refuse unknown descriptors, so the function takes no list and is no descriptor.
+extern "C" void zeCpuSetThreadpool(const ze_cpu::Threadpool *pool) {
+    ze_cpu::Threadpool::of_next_list = pool ? std::optional(*pool) : std::nullopt;
 }

@@ -89,12 +89,9 @@ ze_result_t zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device
     auto list = std::make_unique<_ze_command_list_handle_t>();
     list->context = hContext;
     list->queue = *altdesc;
-    list->queue.pNext = nullptr;
-    if (const auto *lent = find_next<const ThreadpoolDesc>(altdesc->pNext, ThreadpoolDesc::type)) {
-        if (!lent->pool.get_num_threads || !lent->pool.parallel_for || !runs_here(*list))
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        list->pool = lent->pool;
-    }
+    list->pool = std::exchange(Threadpool::of_next_list, std::nullopt);
+    if (list->pool && !(runs_here(*list) && list->pool->get_num_threads && list->pool->parallel_for))
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     list->submission = OwnedSubmission::make();
     *phCommandList = list.release();
     return ZE_RESULT_SUCCESS;

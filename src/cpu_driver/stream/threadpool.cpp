@@ -43,6 +43,8 @@ private:
 
 } // namespace
 
+thread_local std::optional<Threadpool> Threadpool::of_next_list;
+
 bool Threadpool::run(Job &job) const {
     if (job.items > INT_MAX)
         return false;

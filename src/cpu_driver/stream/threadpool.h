@@ -3,7 +3,7 @@
 // Threads of the program, which it lends to an immediate list.
 #pragma once
 
-#include <level_zero/ze_api.h>
+#include <optional>
 
 #include "job.h"
 
@@ -19,15 +19,9 @@ struct Threadpool {
     /// Does all of the job, on this thread and on those of the pool. Returns false, and has done nothing, if
     /// the job has too many items.
     bool run(Job &job) const;
-};
 
-/// Behind the descriptor of an immediate list that is synchronous and of high priority: threads of the
-/// program compute what the driver's own would share (crew.h) of its launches. Not part of Level Zero.
-struct ThreadpoolDesc {
-    static constexpr auto type = ze_structure_type_t(0x7a650001);
-    ze_structure_type_t stype;
-    const void *pNext;
-    Threadpool pool;
+    /// That the thread lends to the immediate list that it creates next (zeCpuSetThreadpool).
+    static thread_local std::optional<Threadpool> of_next_list;
 };
 
 } // namespace ze_cpu

@@ -209,33 +209,27 @@ TEST(lent_threads) {
     struct Lent {
         int threads, calls;
     } lent{3, 0};
-    struct {
-        ze_structure_type_t stype;
-        const void *pNext;
+    struct Functions {
         int (*get_num_threads)(void *);
         void (*parallel_for)(void *, int, void (*)(int, int, void *), void *);
         void *pool;
-    } chained{ze_structure_type_t(0x7a650001), nullptr,
-              [](void *pool) { return static_cast<Lent *>(pool)->threads; },
-              [](void *pool, int n, void (*work)(int, int, void *), void *argument) {
-                  CHECK(n == static_cast<Lent *>(pool)->threads);
-                  for (int i = 0; i < n; i++, static_cast<Lent *>(pool)->calls++)
-                      work(i, n, argument);
-              },
-              &lent};
-    uint32_t (*type)() = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeCpuGetThreadpoolType",
-                                              reinterpret_cast<void **>(&type)));
-    CHECK(type() == chained.stype);
+    } functions{[](void *pool) { return static_cast<Lent *>(pool)->threads; },
+                [](void *pool, int n, void (*work)(int, int, void *), void *argument) {
+                    CHECK(n == static_cast<Lent *>(pool)->threads);
+                    for (int i = 0; i < n; i++, static_cast<Lent *>(pool)->calls++)
+                        work(i, n, argument);
+                },
+                &lent};
+    void (*lend)(const Functions *) = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeCpuSetThreadpool",
+                                              reinterpret_cast<void **>(&lend)));
+    lend(&functions);
     auto desc = of_type<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
-    desc.pNext = &chained;
     ze_command_list_handle_t refused = nullptr;
     REFUSED(INVALID_ARGUMENT, ze.zeCommandListCreateImmediate(context, device, &desc, &refused));
-    desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
-    desc.priority = ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
-    const auto own = made(ze.zeCommandListCreateImmediate, context, device, &desc);
-    chained.parallel_for = nullptr; // the list has a copy
-    REFUSED(INVALID_ARGUMENT, ze.zeCommandListCreateImmediate(context, device, &desc, &refused));
+    lend(&functions);
+    const auto own = urgent_list(), other = urgent_list();
+    functions.parallel_for = nullptr; // the list has a copy
     const auto kernel = make_kernel("count_groups", loaded("launches.spv"));
     const auto counts = zeros<int>(1000 * sizeof(int));
     set_arg(kernel, 0, counts);
@@ -245,8 +239,11 @@ TEST(lent_threads) {
     CHECK(lent.calls == 3);
     for (int times = 2; times <= 10; times++)
         launch(own, kernel, 1000, 1);
+    const int calls = lent.calls;
+    launch(other, kernel, 1000, 1); // without them
+    CHECK(lent.calls == calls);
     for (int i = 0; i < 1000; i++)
-        CHECK(counts[i] == 10);
+        CHECK(counts[i] == 11);
 }
 
 /// The kernel itself runs on other lists, in larger work-groups, from an offset on, and where the function
