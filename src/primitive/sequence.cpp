@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "primitive/sequence.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/error.hpp"
@@ -240,16 +241,19 @@ void compiled_sequence::run(const std::shared_ptr<const compiled_sequence> &self
         stream.keep(self);
         keep_buffers(stream, bound.memories);
     };
-    const auto is_brief = [&](const launch_plan &plan) {
-        return more.times == 1 && launch_plan::is_brief(plan.operations, self->device->compute_units);
-    };
+    // All or none, so that the threads that share brief launches do not wait for more beside others that
+    // compute.
+    const bool is_brief =
+        more.times == 1 && std::ranges::all_of(self->launches_, [&](const ready &r) {
+            return launch_plan::is_brief(r.launch.plan.operations, self->device->compute_units);
+        });
     self->check(bound, more);
     keep();
     const lookup names(bound, scratchpad, more.table);
     for (const ready &r : self->launches_) {
         const launch_arguments arguments(r.launch, r.block_address, names);
         stream.launch(*r.kernel, r.launch.plan.group_size, group_count(r.launch, more.times), arguments.all(),
-                      waits, is_brief(r.launch.plan));
+                      waits, is_brief);
         waits = {};
         if (!r.launch.then)
             continue;
